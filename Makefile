@@ -1,0 +1,51 @@
+# Every target makes .venv by itself; a fresh machine needs Python 3.11+, make and git.
+PYTHON ?= python3
+BIN := .venv/bin
+STACK ?= dev
+READY := .venv/.installed
+CODE := src stacks components demo tests __main__.py training-image
+
+.DEFAULT_GOAL := help
+
+help:            ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(READY)   ## train on this machine through interruptions (about two minutes, no account)
+	@$(BIN)/python -m demo
+
+preview: $(READY) ## what `pulumi up` would build: make preview STACK=dev
+	@$(BIN)/python -m stacks.preview $(STACK)
+
+test: $(READY)   ## all tests
+	$(BIN)/pytest
+
+check: $(READY)  ## format, lint, types, layers, then all tests
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	@$(MAKE) --no-print-directory test
+
+format: $(READY) ## format the code and mend what the linter can
+	$(BIN)/ruff format $(CODE)
+	$(BIN)/ruff check --fix $(CODE)
+
+lock: $(READY)   ## pin every dependency anew, with hashes
+	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header \
+	  --no-annotate --all-extras --upgrade -q pyproject.toml -o requirements.lock
+
+clean:           ## remove what the targets made
+	rm -rf build .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+# uv installs the locked set in half a minute; --require-hashes refuses anything else.
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "spotrain needs Python 3.11 or newer, $(PYTHON) is older. Next: make PYTHON=python3.11 ..." >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@grep -A 40 '^uv==' requirements.lock | awk 'NR > 1 && !/^ /{exit} {print}' > .venv/uv.lock
+	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r .venv/uv.lock
+	@$(BIN)/uv pip sync -q --require-hashes --python $(BIN)/python requirements.lock
+	@$(BIN)/uv pip install -q --no-deps --no-build-isolation --python $(BIN)/python -e .
+	@touch $@
+
+.PHONY: help demo preview test check format lock clean

@@ -1,0 +1,1 @@
+"""spotrain: elastic PyTorch training on spot GPU nodes."""

@@ -1,0 +1,86 @@
+"""Every string that infrastructure, controller, agent, training library and command line share.
+
+One place for each fact: a label spelled twice is a node pool that never scales up.
+Nothing here may import anything outside the standard library.
+"""
+
+from typing import Final
+
+# --- The custom resource (upstream TorchElastic's group, so that old jobs apply unchanged) -------
+GROUP: Final = "elastic.pytorch.org"
+VERSION: Final = "v1alpha1"
+API_VERSION: Final = f"{GROUP}/{VERSION}"
+KIND: Final = "ElasticJob"
+PLURAL: Final = "elasticjobs"
+WORKER: Final = "Worker"
+"""The one replica type: upstream's key in `spec.replicaSpecs`."""
+WORKER_CONTAINER: Final = "elasticjob-worker"
+"""The container that gets the agent's settings; a template without it means its first container."""
+
+# --- Labels of pods (upstream's four) --------------------------------------------------------
+LABEL_GROUP: Final = "group-name"
+LABEL_JOB: Final = "job-name"
+LABEL_REPLICA_TYPE: Final = "replica-type"
+LABEL_REPLICA_INDEX: Final = "replica-index"
+
+# --- Labels and taint of GPU nodes -----------------------------------------------------------
+DOMAIN: Final = "spotrain.dev"
+LABEL_POOL: Final = f"{DOMAIN}/pool"
+LABEL_GPU: Final = f"{DOMAIN}/gpu"
+"""GPU model in lower case, as a job asks for it: t4, a10g, l4, a100, h100."""
+LABEL_CAPACITY: Final = f"{DOMAIN}/capacity"
+CAPACITY_SPOT: Final = "spot"
+CAPACITY_ON_DEMAND: Final = "on-demand"
+LABEL_ROLE: Final = f"{DOMAIN}/role"
+ROLE_MANAGER: Final = "manager"
+ROLE_WORKER: Final = "worker"
+LABEL_ZONE: Final = "topology.kubernetes.io/zone"
+GPU_RESOURCE: Final = "nvidia.com/gpu"
+GPU_TAINT_KEY: Final = "nvidia.com/gpu"
+GPU_TAINT_VALUE: Final = "present"
+"""GKE's own value, so that one toleration serves every cloud."""
+GPU_TAINT_EFFECT: Final = "NoSchedule"
+
+# --- Names of the platform's objects in a cluster ---------------------------------------------
+SYSTEM_NAMESPACE: Final = "spotrain-system"
+CONTROLLER_NAME: Final = "spotrain-controller"
+COORDINATOR_SERVICE: Final = "spotrain-coordinator"
+COORDINATOR_PORT: Final = 8443
+METRICS_PORT: Final = 8080
+POOLS_CONFIGMAP: Final = "spotrain-pools"
+POOLS_KEY: Final = "pools.yaml"
+"""Key of the pools ConfigMap: a YAML list, one mapping a pool, with the fields of `job.Pool`."""
+TOKEN_AUDIENCE: Final = "spotrain"
+VOLUME_CLAIM: Final = "efs"
+VOLUME_MOUNT: Final = "/mnt/efs"
+DATA_DIR: Final = "data"
+OUTPUT_DIR: Final = "output"
+
+# --- Environment of the agent (`spotrain-run`); PET_* are torchrun's own ------------------------
+ENV_COORDINATOR: Final = "SPOTRAIN_COORDINATOR"
+"""ws:// or wss:// addresses of the coordinator, separated by commas."""
+ENV_TOKEN: Final = "SPOTRAIN_TOKEN"
+ENV_TOKEN_FILE: Final = "SPOTRAIN_TOKEN_FILE"
+ENV_CA_FILE: Final = "SPOTRAIN_CA_FILE"
+ENV_JOB: Final = "SPOTRAIN_JOB"
+"""<namespace>/<name>/<uid> of the job."""
+ENV_POD: Final = "SPOTRAIN_POD"
+ENV_ADDRESS: Final = "SPOTRAIN_ADDRESS"
+"""Address at which the other workers of the job reach this one (the pod's IP)."""
+ENV_GRACE_SECONDS: Final = "SPOTRAIN_GRACE_SECONDS"
+"""Seconds from SIGTERM to SIGKILL: the pod's grace period."""
+
+# --- Environment of a rank, set by the agent ---------------------------------------------------
+ENV_CONTROL: Final = "SPOTRAIN_CONTROL"
+"""Folder with the agent's control socket and drain flag."""
+ENV_SAMPLE_LOG: Final = "SPOTRAIN_SAMPLE_LOG"
+"""Folder to which every rank logs the sample ids that it consumed; unset: no log."""
+
+# --- Exit codes of `spotrain-run` ----------------------------------------------------------------
+EXIT_OK: Final = 0
+EXIT_FAILED: Final = 1
+EXIT_USAGE: Final = 2
+EXIT_NOTICE: Final = 143
+"""Left after a notice (128 + SIGTERM): upstream's ExitCode policy replaces the worker."""
+RETRYABLE_EXIT_CODES: Final = frozenset({130, 137, 138, 143})
+"""Upstream's retryable codes: SIGINT, SIGKILL, SIGUSR1, SIGTERM."""
