@@ -1,0 +1,133 @@
+"""The rank's side of the channel between an agent and its training processes.
+
+A Unix socket in a private folder carries JSON lines; two numbers in shared memory carry the two
+requests that are asked for at every step (reading them costs 0.1 microseconds): the world that is
+to be drained, and the world that must be left at once. Only the standard library is used here.
+"""
+
+import contextlib
+import json
+import mmap
+import os
+import queue
+import socket
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from spotrain import contract
+
+SOCKET_NAME = "control.sock"
+FLAGS_NAME = "flags"
+FLAGS_BYTES = 16
+DRAIN_FLAG, LEAVE_FLAG = 0, 1
+
+
+class ChannelClosed(RuntimeError):
+    """The agent is gone; without it nothing can be committed and no world can be formed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assignment:
+    """This rank's place in a world."""
+
+    number: int
+    rank: int
+    world_size: int
+    local_rank: int
+    local_world_size: int
+    group_rank: int
+    group_world_size: int
+    store_host: str
+    store_port: int
+    restore: tuple[int, int] | None
+    """(world, step) of the newest checkpoint that the coordinator knows of."""
+
+
+class Channel:
+    """One rank's connection to its agent. If the agent dies, the process ends itself."""
+
+    def __init__(self, folder: Path, local_rank: int) -> None:
+        self._flags_file = (folder / FLAGS_NAME).open("rb")
+        memory = mmap.mmap(self._flags_file.fileno(), FLAGS_BYTES, access=mmap.ACCESS_READ)
+        self._flags = memoryview(memory).cast("q")
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.connect(str(folder / SOCKET_NAME))
+        self._sending = threading.Lock()
+        self._worlds: queue.Queue[Assignment] = queue.Queue()
+        self._answers: queue.Queue[tuple[int, int, bool]] = queue.Queue()
+        self._local_rank = local_rank
+        threading.Thread(target=self._receive, name="agent", daemon=True).start()
+
+    @classmethod
+    def from_environment(cls) -> "Channel | None":
+        """The channel that the agent announced, or None outside `spotrain-run`."""
+        folder = os.environ.get(contract.ENV_CONTROL)
+        return cls(Path(folder), int(os.environ["LOCAL_RANK"])) if folder else None
+
+    def arrive(self, *, survivor: bool, floor: int) -> None:
+        """Say that this rank waits for a world; `floor`: the newest world in its output."""
+        self._send("arrive", survivor=survivor, floor=floor, pid=os.getpid())
+
+    def next_world(self) -> Assignment:
+        return self._worlds.get()
+
+    def is_drain_asked(self, world: int) -> bool:
+        return self._flags[DRAIN_FLAG] == world
+
+    def is_leave_asked(self, world: int) -> bool:
+        return self._flags[LEAVE_FLAG] == world
+
+    def drained(self, world: int) -> None:
+        self._send("drained", world=world)
+
+    def broken(self, world: int, message: str) -> None:
+        self._send("broken", world=world, message=message[:1000])
+
+    def progress(self, world: int, **report: Any) -> None:
+        self._send("progress", world=world, **report)
+
+    def ask_commit(self, world: int, step: int, *, timeout_seconds: float) -> bool | None:
+        """Whether the coordinator accepts this commit; None if it does not answer in time."""
+        while not self._answers.empty():  # answers to questions that were given up
+            self._answers.get_nowait()
+        self._send("commit", world=world, step=step)
+        with contextlib.suppress(queue.Empty):
+            while True:
+                of_world, of_step, accepted = self._answers.get(timeout=timeout_seconds)
+                if (of_world, of_step) == (world, step):
+                    return accepted
+        return None
+
+    def saved(self, world: int, step: int) -> None:
+        self._send("saved", world=world, step=step)
+
+    def _send(self, kind: str, **fields: Any) -> None:
+        line = json.dumps({"type": kind, "local_rank": self._local_rank, **fields}) + "\n"
+        try:
+            with self._sending:
+                self._socket.sendall(line.encode())
+        except OSError as error:
+            raise ChannelClosed(f"the agent is gone: {error}") from None
+
+    def _receive(self) -> None:
+        with contextlib.suppress(OSError):
+            for line in self._socket.makefile("r", encoding="utf-8"):
+                self._take(json.loads(line))
+        _end_process()
+
+    def _take(self, message: Mapping[str, Any]) -> None:
+        match message["type"]:
+            case "world":
+                restore = message["restore"]
+                fields = {k: v for k, v in message.items() if k not in ("type", "restore")}
+                self._worlds.put(Assignment(**fields, restore=tuple(restore) if restore else None))
+            case "answer":
+                self._answers.put((message["world"], message["step"], message["accepted"]))
+
+
+def _end_process() -> NoReturn:
+    """An orphan must not train on: its world is being re-formed without it."""
+    os._exit(contract.EXIT_FAILED)

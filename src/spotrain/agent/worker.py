@@ -1,0 +1,415 @@
+"""What an agent does: ranks, coordinator and signals, told apart by the stage it is in.
+
+    idle ─ start ─► starting ─ all ranks arrived ─► waiting ─ world ─► training ─► finished
+      └────────────────────────── world ──────────────────────────────►  │ │
+                                    waiting ◄── drained, arrived ────────┘ │ loss: leave the world
+                                    waiting ◄── arrived ──── leaving ◄─────┘ (too slow: start anew)
+
+Scripts that use the training library are started ahead of their world and re-form in place;
+others are started with their world and restarted for the next one. Everything happens on one
+thread, which takes events from one inbox; other threads only put events into it.
+"""
+
+import logging
+import queue
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from torch.distributed import TCPStore  # type: ignore[attr-defined]
+from torch.distributed.elastic.agent.server.api import RunResult, WorkerState
+
+from spotrain.agent.control import Control, RankMessage
+from spotrain.agent.processes import Place, Ranks
+from spotrain.agent.rank import Assignment
+from spotrain.agent.store import open_store
+from spotrain.coordinator import protocol
+
+logger = logging.getLogger(__name__)
+
+POLL_SECONDS = 0.05
+LEAVE_SECONDS = 5.0
+"""A rank that has not left a broken world by then (a hung collective) is started anew."""
+LOSS_TERM_SECONDS = 2.0
+"""After a loss a plain script's ranks get this long between SIGTERM and SIGKILL."""
+RELEASE_SECONDS = 2.0
+"""A drained worker on notice waits this long for its release, then leaves by itself."""
+MAX_EARLY_FAILURES = 3
+"""Starts in a row whose ranks end before they enter any world; then the worker fails."""
+
+
+class Stage(StrEnum):
+    IDLE = "idle"
+    STARTING = "starting"
+    WAITING = "waiting"
+    TRAINING = "training"
+    LEAVING = "leaving"
+    FINISHED = "finished"
+
+
+@dataclass(frozen=True)
+class Notice:
+    """SIGTERM: this worker is going to be killed when its grace period is over."""
+
+
+class Left(Exception):
+    """Ends the loop: the worker left after a notice."""
+
+
+Send = Callable[[protocol.FromAgent], bool]
+InboxItem = protocol.FromCoordinator | RankMessage | Notice
+
+
+class Worker:
+    """The loop of one agent. `run` is handed to `Ranks` and returns torch's result."""
+
+    def __init__(
+        self, *, job: str, pod: str, address: str, grace_seconds: float, clock: Callable[[], float]
+    ) -> None:
+        self.job, self.pod, self.address = job, pod, address
+        self.grace_seconds = grace_seconds
+        self.clock = clock
+        self.inbox: queue.Queue[InboxItem] = queue.Queue()
+        self.send: Send = lambda message: False
+        self.stage = Stage.IDLE
+        self.world: protocol.NewWorld | None = None
+        self.uses_session: bool | None = None
+        self.ranks: Ranks
+        self._control: Control | None = None
+        self._arrived: dict[int, bool] = {}
+        """Local rank -> whether it lived through the last world; those that wait for a world."""
+        self._inside: set[int] = set()
+        """Local ranks that were given the present world and have not left it."""
+        self._floor = 0
+        self._commits: dict[tuple[int, int], int] = {}
+        self._next_store: TCPStore | None = open_store(address)
+        self._used_store: object = None
+        self._notice_by: float | None = None
+        self._leave_by: float | None = None
+        self._released_by: float | None = None
+        self._early_failures = 0
+        self._entered = False
+        self._failure: RunResult | None = None
+        self._result: RunResult | None = None
+
+    # --- The coordinator's view of this agent -------------------------------------------------
+
+    def hello(self) -> protocol.Hello:
+        """Called by the connection's thread; reads single fields only."""
+        in_world = self.stage in (Stage.TRAINING, Stage.LEAVING, Stage.FINISHED)
+        notice_by = self._notice_by
+        return protocol.Hello(
+            version=protocol.VERSION,
+            job=self.job,
+            pod=self.pod,
+            address=self.address,
+            ranks=self.ranks.count,
+            uses_session=self.uses_session,
+            world=self.world if in_world else None,
+            leaving_seconds=None if notice_by is None else max(0.0, notice_by - self.clock()),
+        )
+
+    def run(self, ranks: Ranks) -> RunResult:
+        """Until the job is closed or this worker leaves.
+
+        Raises:
+            Left: after a notice.
+        """
+        try:
+            while self._result is None:
+                self._take_next()
+                self._watch_deadlines()
+                self._watch_processes()
+            return self._result
+        finally:
+            ranks.stop(seconds=ranks.shutdown_seconds)
+            self._close_control()
+
+    def _take_next(self) -> None:
+        try:
+            item = self.inbox.get(timeout=POLL_SECONDS)
+        except queue.Empty:
+            return
+        match item:
+            case RankMessage(sender=sender) if sender is self._control:
+                self._take_rank(item)
+            case RankMessage():
+                pass  # a rank of an earlier start
+            case Notice():
+                self._take_notice()
+            case _:
+                self._take_coordinator(item)
+
+    # --- From the coordinator ------------------------------------------------------------------
+
+    def _take_coordinator(self, message: protocol.FromCoordinator) -> None:
+        match message:
+            case protocol.Welcome(uses_session=uses_session):
+                if self.uses_session is None:
+                    self.uses_session = uses_session
+                self._announce()
+            case protocol.NewWorld():
+                self._enter(message)
+            case protocol.Drain(world=number, seconds=seconds):
+                if self._trains_in(number):
+                    self._drain(number, seconds)
+            case protocol.Restart(world=number):
+                if self._trains_in(number):
+                    self._leave_world(number)
+            case protocol.Release():
+                if self._notice_by is not None:
+                    raise Left
+            case protocol.CommitAnswer(world=world, step=step, accepted=accepted):
+                local_rank = self._commits.pop((world, step), None)
+                if local_rank is not None and self._control is not None:
+                    self._control.answer(local_rank, world=world, step=step, accepted=accepted)
+            case protocol.Closed(outcome=outcome, message=text):
+                self._close(outcome, text)
+            case protocol.Refused(reason=reason):
+                logger.error("the coordinator refuses this worker: %s", reason)
+                self._result = self._failure or RunResult(state=WorkerState.FAILED)
+
+    def _announce(self) -> None:
+        """After every (re)connection: what the hello did not say."""
+        match self.stage:
+            case Stage.IDLE if self.uses_session:
+                self._start(None)
+            case Stage.IDLE:
+                self._say_ready(survivor=False)
+            case Stage.WAITING:
+                self._say_ready(survivor=all(self._arrived.values()))
+            case Stage.FINISHED if self.world is not None:
+                self.send(protocol.Finished(world=self.world.number))
+            case _:
+                pass
+
+    def _trains_in(self, number: int) -> bool:
+        in_world = self.stage in (Stage.TRAINING, Stage.LEAVING)
+        return in_world and self.world is not None and self.world.number == number
+
+    def _enter(self, world: protocol.NewWorld) -> None:
+        if self.pod not in [seat.id for seat in world.seats] or self._notice_by is not None:
+            return
+        self.world, self.stage = world, Stage.TRAINING
+        self._inside.clear()
+        if world.seats[0].id == self.pod:
+            self._used_store, self._next_store = self._next_store, None
+        logger.info("world %d: %d workers", world.number, len(world.seats))
+        if not self.ranks.running:
+            self._start(Place.of(self._assignment(0)))
+            return
+        for local_rank in sorted(self._arrived):
+            self._assign(local_rank)
+
+    def _assignment(self, local_rank: int) -> Assignment:
+        assert self.world is not None
+        seats = self.world.seats
+        group_rank = [seat.id for seat in seats].index(self.pod)
+        restore = self.world.restore
+        return Assignment(
+            number=self.world.number,
+            rank=sum(seat.ranks for seat in seats[:group_rank]) + local_rank,
+            world_size=sum(seat.ranks for seat in seats),
+            local_rank=local_rank,
+            local_world_size=self.ranks.count,
+            group_rank=group_rank,
+            group_world_size=len(seats),
+            store_host=seats[0].address,
+            store_port=self.world.store_port,
+            restore=(restore.world, restore.step) if restore else None,
+        )
+
+    def _assign(self, local_rank: int) -> None:
+        assert self._control is not None
+        self._arrived.pop(local_rank, None)
+        self._inside.add(local_rank)
+        self._entered = True
+        self._control.assign(self._assignment(local_rank))
+
+    def _drain(self, number: int, seconds: float) -> None:
+        if self.uses_session:
+            assert self._control is not None
+            self._control.ask_drain(number)
+            return
+        # A plain script may save on SIGTERM; what it does not save by then is lost to it.
+        self.ranks.stop(seconds=min(seconds, self.ranks.shutdown_seconds))
+        self._say_drained(number)
+        self._idle()
+
+    def _leave_world(self, number: int) -> None:
+        """After a loss: the survivors get ready at once, whatever their collectives wait for."""
+        if self._notice_by is not None:
+            raise Left
+        if not self.uses_session or self._control is None:
+            self.ranks.stop(seconds=LOSS_TERM_SECONDS)
+            self._idle()
+            return
+        self._control.ask_leave(number)
+        if self._entered:
+            self.stage, self._leave_by = Stage.LEAVING, self.clock() + LEAVE_SECONDS
+        else:  # its ranks are still importing: they have nothing to leave
+            self.stage = Stage.STARTING
+            self.send(protocol.Starting())
+        self._get_ready_if_all_arrived()
+
+    def _close(self, outcome: str, text: str) -> None:
+        logger.info("the job %s: %s", outcome, text)
+        self.ranks.stop(seconds=self.ranks.shutdown_seconds)
+        failed = self._failure or RunResult(state=WorkerState.FAILED)
+        succeeded = RunResult(state=WorkerState.SUCCEEDED)
+        self._result = succeeded if outcome == "succeeded" else failed
+
+    # --- From the ranks ------------------------------------------------------------------------
+
+    def _take_rank(self, message: RankMessage) -> None:
+        fields = message.fields
+        match message.kind:
+            case "arrive":
+                self._arrive(message.local_rank, fields["survivor"], fields["floor"])
+            case "drained":
+                self._inside.discard(message.local_rank)
+                if not self._inside and self._trains_in(fields["world"]):
+                    self._say_drained(fields["world"])
+            case "broken":
+                self._inside.discard(message.local_rank)
+                if self._trains_in(fields["world"]) and self.stage is Stage.TRAINING:
+                    self._fail(hard=False, message=fields["message"])
+            case "commit":
+                self._commits[fields["world"], fields["step"]] = message.local_rank
+                self.send(protocol.Commit(world=fields["world"], step=fields["step"]))
+            case "saved":
+                self.send(protocol.Saved(world=fields["world"], step=fields["step"]))
+            case "progress":
+                self._early_failures = 0
+                self.send(protocol.Progress(**fields))
+
+    def _arrive(self, local_rank: int, survivor: bool, floor: int) -> None:
+        if not self.uses_session:
+            self.uses_session = True
+            self.send(protocol.UsesSession(value=True))
+        self._arrived[local_rank] = survivor
+        if floor > self._floor:
+            self._floor = floor
+            self.send(protocol.FloorFound(number=floor))
+        is_new_here = self.stage is Stage.TRAINING and not survivor
+        if is_new_here and self.world is not None and self._floor < self.world.number:
+            self._assign(local_rank)
+        else:
+            self._get_ready_if_all_arrived()
+
+    def _get_ready_if_all_arrived(self) -> None:
+        if len(self._arrived) < self.ranks.count or self._inside:
+            return
+        if self.stage is Stage.TRAINING and not all(self._arrived.values()):
+            return  # started with a world below the floor: the coordinator is about to end it
+        self.stage, self._leave_by = Stage.WAITING, None
+        survivor = all(self._arrived.values()) or self._entered
+        self._say_ready(survivor=survivor)
+
+    # --- Time and processes --------------------------------------------------------------------
+
+    def _watch_deadlines(self) -> None:
+        now = self.clock()
+        if self._released_by is not None and now >= self._released_by:
+            raise Left
+        if self._notice_by is not None and now >= self._notice_by - 0.1 * self.grace_seconds:
+            logger.error("the notice runs out before the world could stop; leaving as it is")
+            raise Left
+        if self._leave_by is not None and now >= self._leave_by:
+            logger.warning("ranks hang in a broken world; starting them anew")
+            self.ranks.stop(seconds=0, sign=signal.SIGKILL)
+            self._start(None)
+
+    def _watch_processes(self) -> None:
+        result = self.ranks.poll()
+        if result is None:
+            return
+        if result.state is WorkerState.SUCCEEDED and self.stage is Stage.TRAINING:
+            assert self.world is not None
+            self.stage = Stage.FINISHED
+            self.send(protocol.Finished(world=self.world.number))
+            return
+        self._failure = result
+        if self._notice_by is not None:
+            raise Left
+        self._recover_from_exit(result)
+
+    def _recover_from_exit(self, result: RunResult) -> None:
+        message = describe(result)
+        logger.error("%s", message)
+        if self.stage in (Stage.TRAINING, Stage.LEAVING):
+            self._fail(hard=True, message=message)
+        else:
+            self.send(protocol.Starting())
+        if not self._entered:
+            self._early_failures += 1
+            if self._early_failures > MAX_EARLY_FAILURES and self.uses_session:
+                self._result = RunResult(WorkerState.FAILED, failures=result.failures)
+                return
+        self.stage = Stage.IDLE
+        time.sleep(POLL_SECONDS)  # if that was the last restart allowed, the job closes now
+        if not self.inbox.empty():
+            self._take_next()
+        if self._result is None and self.stage is Stage.IDLE:
+            self._announce()
+
+    def _start(self, place: Place | None) -> None:
+        self._close_control()
+        self._control = Control(self.inbox.put)
+        self._arrived.clear()
+        self._inside.clear()
+        self._leave_by, self._entered = None, False
+        if place is None:
+            self.stage = Stage.STARTING
+            self.send(protocol.Starting())
+        self.ranks.start(place, self._control.folder)
+
+    def _idle(self) -> None:
+        self.stage = Stage.IDLE
+        self._close_control()
+        if self._notice_by is None:
+            self._announce()
+
+    def _close_control(self) -> None:
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+
+    # --- Notices and messages ------------------------------------------------------------------
+
+    def _take_notice(self) -> None:
+        if self._notice_by is not None:
+            return
+        logger.warning("notice: %.0f s until this worker is killed", self.grace_seconds)
+        if self.stage is Stage.FINISHED:
+            return  # the job is about to close; there is nothing left to save
+        self._notice_by = self.clock() + self.grace_seconds
+        self.send(protocol.Leaving(seconds=self.grace_seconds))
+        if self.stage is not Stage.TRAINING:
+            raise Left
+
+    def _say_ready(self, *, survivor: bool) -> None:
+        if self._notice_by is not None:
+            return
+        if self._next_store is None:
+            self._next_store = open_store(self.address)
+        self.send(protocol.Ready(port=self._next_store.port, survivor=survivor))
+
+    def _say_drained(self, number: int) -> None:
+        self.send(protocol.Drained(world=number))
+        if self._notice_by is not None:
+            self._released_by = self.clock() + RELEASE_SECONDS
+
+    def _fail(self, *, hard: bool, message: str) -> None:
+        assert self.world is not None
+        self.send(protocol.Failed(world=self.world.number, hard=hard, message=message))
+
+
+def describe(result: RunResult) -> str:
+    """The first failure of the local ranks in one line."""
+    if not result.failures:
+        return "the ranks ended without having trained"
+    rank, failure = min(result.failures.items(), key=lambda item: item[1].timestamp)
+    return f"rank {rank} (pid {failure.pid}): {failure.message.strip().splitlines()[-1][:300]}"

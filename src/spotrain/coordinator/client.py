@@ -1,0 +1,135 @@
+"""An agent's connection to the coordinator: kept up for as long as the agent lives.
+
+Training never stops for the coordinator: while it is away the client reconnects with growing,
+jittered pauses, states where the agent stands in its hello, and says again what must not be lost.
+"""
+
+import itertools
+import logging
+import random
+import ssl
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from websockets.exceptions import ConnectionClosed, InvalidHandshake
+from websockets.sync.client import ClientConnection, connect
+
+from spotrain.coordinator import protocol
+
+logger = logging.getLogger(__name__)
+
+MAX_BACKOFF_SECONDS = 1.0
+"""Low, because a pause of the coordinator is a pause of training if a member dies meanwhile."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoint:
+    """Where the coordinator is, and how this agent shows who it is. The token is never logged."""
+
+    urls: tuple[str, ...]
+    token: str = field(default="", repr=False)
+    token_file: Path | None = None
+    """Read at every connection: a projected token is renewed every hour."""
+    ca_file: Path | None = None
+
+    def current_token(self) -> str:
+        return self.token_file.read_text().strip() if self.token_file else self.token
+
+    def tls(self) -> ssl.SSLContext | None:
+        if not self.urls[0].startswith("wss://"):
+            return None
+        return ssl.create_default_context(cafile=self.ca_file)
+
+
+class Client:
+    """Delivers messages both ways on threads of its own.
+
+    `hello` is asked at every connection, `received` is called with each message, in order.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        hello: Callable[[], protocol.Hello],
+        received: Callable[[protocol.FromCoordinator], None],
+    ) -> None:
+        self._endpoint = endpoint
+        self._hello = hello
+        self._received = received
+        self._connection: ClientConnection | None = None
+        self._was_connected = False
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="coordinator", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def send(self, message: protocol.FromAgent) -> bool:
+        """Whether it was handed to a living connection; the next hello tells the rest."""
+        connection = self._connection
+        if connection is None:
+            return False
+        try:
+            connection.send(protocol.encode(message))
+        except (ConnectionClosed, OSError):
+            return False
+        return True
+
+    def close(self) -> None:
+        self._closing.set()
+        if self._connection is not None:
+            self._connection.close()
+        self._thread.join(timeout=5)
+
+    def _run(self) -> None:
+        urls = itertools.cycle(self._endpoint.urls)
+        pauses = backoff(MAX_BACKOFF_SECONDS)
+        while not self._closing.is_set():
+            url = next(urls)
+            try:
+                self._converse(url)
+            except (OSError, TimeoutError, InvalidHandshake, ConnectionClosed) as error:
+                logger.warning("coordinator %s: %s; trying again", url, error or type(error))
+            except protocol.ProtocolError as error:
+                logger.error("coordinator %s does not speak our protocol: %s", url, error)
+            if self._was_connected:
+                self._was_connected = False
+                pauses = backoff(MAX_BACKOFF_SECONDS)
+            self._closing.wait(next(pauses))
+
+    def _converse(self, url: str) -> None:
+        headers = {"Authorization": f"Bearer {self._endpoint.current_token()}"}
+        with connect(
+            url,
+            ssl=self._endpoint.tls(),
+            additional_headers=headers,
+            max_size=protocol.MAX_MESSAGE_BYTES,
+            ping_interval=1.0,
+            ping_timeout=5.0,
+            compression=None,
+            proxy=None,
+            open_timeout=5.0,
+        ) as connection:
+            connection.send(protocol.encode(self._hello()))
+            self._connection = connection
+            self._was_connected = True
+            try:
+                for text in connection:
+                    message = protocol.decode(text, protocol.FROM_COORDINATOR)
+                    if message is not None:
+                        self._received(message)
+            finally:
+                self._connection = None
+
+
+def backoff(most: float) -> Iterator[float]:
+    """Pauses between attempts: 50 ms doubling up to `most`, each with up to 50 % jitter."""
+    for attempt in itertools.count():
+        yield min(most, 0.05 * 2 ** min(attempt, 10)) * random.uniform(0.75, 1.25)
+
+
+def split_urls(text: str) -> Sequence[str]:
+    return tuple(url.strip() for url in text.split(",") if url.strip())

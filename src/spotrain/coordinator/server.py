@@ -1,0 +1,226 @@
+"""The coordinator's server: one websocket per agent, many jobs."""
+
+import asyncio
+import logging
+import ssl
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
+
+from spotrain import worlds
+from spotrain.coordinator import protocol
+from spotrain.coordinator.job import Job, JobReport, Record, claim_of
+
+logger = logging.getLogger(__name__)
+
+Authorize = Callable[[str, protocol.Hello], Awaitable[str]]
+"""(token, hello) -> "" if this agent may speak for that pod of that job, else why not."""
+HELLO_SECONDS = 10.0
+"""A connection that has not said hello by then is closed."""
+
+
+@dataclass(kw_only=True)
+class Coordinator:
+    """Forms worlds for the jobs it was told of.
+
+    `record` makes world numbers durable; `authorize` decides who may join. Liveness is judged by
+    this machine's monotonic clock: a reset counts at once, silence after `expiry_seconds`.
+    """
+
+    record: Record
+    authorize: Authorize
+    clock: Callable[[], float] = time.monotonic
+    ping_seconds: float = 1.0
+    expiry_seconds: float = 5.0
+    jobs: dict[str, Job] = field(default_factory=dict)
+    watchers: list[Callable[[str], None]] = field(default_factory=list)
+
+    def set_job(self, key: str, limits: worlds.Limits, *, number: int = 0) -> None:
+        """Admit a job, or change its limits. `number`: its last durable world number."""
+        if key in self.jobs:
+            job = self.jobs[key]
+            if job.state.limits != limits:
+                job.dispatch(worlds.LimitsChanged(limits=limits))
+            return
+        self.jobs[key] = Job(
+            key=key,
+            limits=limits,
+            record=self.record,
+            clock=self.clock,
+            changed=self._notify,
+            number=number,
+        )
+
+    def drop_job(self, key: str) -> None:
+        job = self.jobs.pop(key, None)
+        if job is not None:
+            job.stop()
+
+    def lose(self, key: str, pod: str) -> None:
+        """The controller's word that a pod is gone: no need to wait for its ping to expire."""
+        if key in self.jobs:
+            self.jobs[key].dispatch(worlds.Lost(id=pod))
+
+    def report(self, key: str) -> JobReport | None:
+        job = self.jobs.get(key)
+        return job.report() if job is not None else None
+
+    @asynccontextmanager
+    async def serving(
+        self, host: str, port: int, *, tls: ssl.SSLContext | None = None
+    ) -> AsyncIterator[int]:
+        """Serve until the context is left; yields the port (0 asks the system for a free one).
+
+        Raises:
+            OSError: the port is taken; the message names host and port.
+        """
+        server = await serve(
+            self._serve_agent,
+            host,
+            port,
+            ssl=tls,
+            max_size=protocol.MAX_MESSAGE_BYTES,
+            ping_interval=self.ping_seconds,
+            ping_timeout=self.expiry_seconds,
+            compression=None,
+            process_request=_answer_health,
+            server_header=None,
+        )
+        try:
+            yield next(iter(server.sockets)).getsockname()[1]
+        finally:
+            for job in self.jobs.values():
+                job.stop()
+            server.close()
+            await server.wait_closed()
+
+    async def _serve_agent(self, connection: ServerConnection) -> None:
+        try:
+            hello = await self._admit(connection)
+            if hello is not None:
+                await self._converse(connection, self.jobs[hello.job], hello)
+        except protocol.ProtocolError as error:
+            logger.warning("refused %s: %s", connection.remote_address, error)
+            await connection.close(1002, str(error)[:120])
+        except (ConnectionClosed, TimeoutError):
+            await connection.close()
+
+    async def _admit(self, connection: ServerConnection) -> protocol.Hello | None:
+        """The agent's hello if it may join, else None after telling it why not."""
+        async with asyncio.timeout(HELLO_SECONDS):
+            hello = protocol.decode(await connection.recv(), {"hello": protocol.Hello})
+        if hello is None:
+            raise protocol.ProtocolError("the first message is 'hello'")
+        reason = await self._reason_to_refuse(connection, hello)
+        if reason:
+            logger.warning("refused %s of %s: %s", hello.pod, hello.job, reason)
+            await connection.send(protocol.encode(protocol.Refused(reason=reason)))
+            await connection.close()
+            return None
+        assert isinstance(hello, protocol.Hello)
+        return hello
+
+    async def _reason_to_refuse(self, connection: ServerConnection, hello: protocol.Hello) -> str:
+        if hello.version not in protocol.SUPPORTED:
+            versions = ", ".join(map(str, sorted(protocol.SUPPORTED)))
+            return (
+                f"protocol version {hello.version} is not served, only {versions}; "
+                "use an image of the same spotrain release as the controller"
+            )
+        if hello.job not in self.jobs:
+            return f"job {hello.job!r} is not known here; was it deleted?"
+        if not 1 <= hello.ranks <= 64:
+            return f"{hello.ranks} ranks: an agent has 1 to 64"
+        header = connection.request.headers.get("Authorization", "") if connection.request else ""
+        return await self.authorize(header.removeprefix("Bearer "), hello)
+
+    async def _converse(
+        self, connection: ServerConnection, job: Job, hello: protocol.Hello
+    ) -> None:
+        if hello.pod in job.sends:  # a second connection of the same pod: the first one is dead
+            job.sends.pop(hello.pod)
+            job.dispatch(worlds.Lost(id=hello.pod))
+        if hello.uses_session is not None:
+            job.uses_session = hello.uses_session
+        outbox: asyncio.Queue[str] = asyncio.Queue()
+        send = outbox.put_nowait
+        job.sends[hello.pod] = send
+        welcome = protocol.Welcome(version=hello.version, uses_session=job.uses_session)
+        send(protocol.encode(welcome))
+        claim = claim_of(hello.world) if hello.world is not None else None
+        job.dispatch(
+            worlds.Joined(id=hello.pod, address=hello.address, ranks=hello.ranks, claim=claim)
+        )
+        if hello.leaving_seconds is not None:
+            job.dispatch(worlds.Leaving(id=hello.pod, seconds=hello.leaving_seconds))
+        writer = asyncio.create_task(_drain_outbox(outbox, connection))
+        try:
+            async for text in connection:
+                message = protocol.decode(text, protocol.FROM_AGENT)
+                if message is not None:
+                    take(job, hello.pod, message)
+        finally:
+            writer.cancel()
+            if job.sends.get(hello.pod) is send:
+                job.sends.pop(hello.pod)
+                job.dispatch(worlds.Lost(id=hello.pod))
+
+    def _notify(self, key: str) -> None:
+        for watcher in self.watchers:
+            watcher(key)
+
+
+async def _drain_outbox(outbox: asyncio.Queue[str], connection: ServerConnection) -> None:
+    """One writer a connection keeps its messages in order; a slow peer expires by its ping."""
+    with suppress(ConnectionClosed):
+        while True:
+            await connection.send(await outbox.get())
+
+
+def take(job: Job, pod: str, message: protocol.FromAgent) -> None:
+    """Turn an agent's message into what it means for the job."""
+    match message:
+        case protocol.Progress():
+            job.take_progress(message)
+        case protocol.Saved(world=world, step=step):
+            job.take_saved(worlds.Checkpoint(world, step))
+        case protocol.UsesSession(value=value):
+            job.uses_session = value
+        case protocol.Hello():
+            raise protocol.ProtocolError("a second hello")
+        case _:
+            job.dispatch(_event(pod, message))
+
+
+def _event(pod: str, message: protocol.FromAgent) -> worlds.Event:
+    match message:
+        case protocol.Starting():
+            return worlds.Starting(id=pod)
+        case protocol.Ready(port=port, survivor=survivor):
+            return worlds.Ready(id=pod, port=port, survivor=survivor)
+        case protocol.FloorFound(number=number):
+            return worlds.FloorFound(number=number)
+        case protocol.Leaving(seconds=seconds):
+            return worlds.Leaving(id=pod, seconds=seconds)
+        case protocol.Drained(world=world):
+            return worlds.Drained(id=pod, world=world)
+        case protocol.Failed(world=world, hard=hard, message=text):
+            return worlds.Failed(id=pod, world=world, hard=hard, message=text)
+        case protocol.Finished(world=world):
+            return worlds.Finished(id=pod, world=world)
+        case protocol.Commit(world=world, step=step):
+            return worlds.CommitAsked(id=pod, checkpoint=worlds.Checkpoint(world, step))
+        case _:
+            raise protocol.ProtocolError(f"{type(message).__name__} is not an event")
+
+
+def _answer_health(connection: ServerConnection, request: Request) -> Response | None:
+    if request.path == "/healthz":
+        return connection.respond(HTTPStatus.OK, "ok\n")
+    return None

@@ -1,0 +1,189 @@
+"""What happens to a job (events) and what is to be done about it (commands)."""
+
+from dataclasses import dataclass
+
+from spotrain.worlds.state import Checkpoint, Limits, Reason, World
+
+# --- Events -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Joined:
+    """An agent connected; `claim` is the world that its ranks are training in, if any."""
+
+    id: str
+    address: str
+    ranks: int
+    claim: World | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Starting:
+    """The member's ranks are being started anew: nobody waits for it to leave the last world."""
+
+    id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ready:
+    """The member can enter the next world at once and would host its store at `port`."""
+
+    id: str
+    port: int
+    survivor: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class FloorFound:
+    """The output already holds checkpoints of world `number` (an earlier job's, say).
+
+    Worlds must be numbered above it, or the older job's checkpoints would count as newer.
+    """
+
+    number: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leaving:
+    id: str
+    seconds: float
+    """Until the agent is killed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drained:
+    """All ranks of the member stopped at the agreed step."""
+
+    id: str
+    world: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lost:
+    """Connection gone, ping expired, or the pod is known to be gone."""
+
+    id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failed:
+    """The member's ranks broke off. `hard`: a process ended; else only its collectives failed."""
+
+    id: str
+    world: int
+    hard: bool
+    message: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finished:
+    id: str
+    world: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommitAsked:
+    id: str
+    checkpoint: Checkpoint
+
+
+@dataclass(frozen=True, kw_only=True)
+class Saved:
+    """A checkpoint's manifest was published."""
+
+    checkpoint: Checkpoint
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recorded:
+    number: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitsChanged:
+    limits: Limits
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tick:
+    """Time has passed."""
+
+
+Event = (
+    Joined
+    | Starting
+    | Ready
+    | FloorFound
+    | Leaving
+    | Drained
+    | Lost
+    | Failed
+    | Finished
+    | CommitAsked
+    | Saved
+    | Recorded
+    | LimitsChanged
+    | Tick
+)
+
+# --- Commands -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """Make `number` durable, then answer with `Recorded`."""
+
+    number: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Publish:
+    world: World
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskDrain:
+    world: int
+    ids: tuple[str, ...]
+    seconds: float
+    reason: Reason
+
+
+@dataclass(frozen=True, kw_only=True)
+class Restart:
+    """These members must leave `world` at once and get ready for the next one."""
+
+    world: int
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """These members are on notice and no longer needed: all of `world` has stopped."""
+
+    world: int
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerCommit:
+    id: str
+    checkpoint: Checkpoint
+    accepted: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """For the ledger: `world` no longer trains. Repeated if the reason becomes a graver one."""
+
+    world: int
+    reason: Reason
+
+
+@dataclass(frozen=True, kw_only=True)
+class Close:
+    outcome: str
+    message: str
+
+
+Command = Record | Publish | AskDrain | Restart | Release | AnswerCommit | Ended | Close

@@ -1,0 +1,103 @@
+"""The history of a job's worlds: when each trained, why it ended, what the change cost. Pure."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from spotrain.worlds.state import Checkpoint, Reason, World
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chapter:
+    """One world's record. Times are seconds of the coordinator's clock, steps are global."""
+
+    number: int
+    members: tuple[str, ...]
+    published_at: float
+    first_step: int | None = None
+    """The step that it started from (restored, or held in memory)."""
+    first_step_at: float | None = None
+    """When its first own step was reported."""
+    last_step: int | None = None
+    last_step_at: float | None = None
+    samples_per_step: int = 0
+    committed_step: int | None = None
+    ended_at: float | None = None
+    """When its end was decided: the notice, the growth, the loss."""
+    reason: Reason | None = None
+    pause_seconds: float | None = None
+    """From its end's decision to the first step of the next world."""
+    steps_lost: int | None = None
+    """Steps done in it that the next world had to do again."""
+
+    @property
+    def size(self) -> int:
+        return len(self.members)
+
+
+History = tuple[Chapter, ...]
+
+
+def publish(history: History, world: World, now: float) -> History:
+    return (*history, Chapter(number=world.number, members=world.ids, published_at=now))
+
+
+def end(history: History, number: int, reason: Reason, now: float) -> History:
+    """A later and graver reason replaces the first one; the time stays that of the first."""
+
+    def ended(chapter: Chapter) -> Chapter:
+        at = chapter.ended_at if chapter.ended_at is not None else now
+        return replace(chapter, ended_at=at, reason=reason)
+
+    return _change(history, number, ended)
+
+
+def commit(history: History, checkpoint: Checkpoint) -> History:
+    return _change(
+        history, checkpoint.world, lambda chapter: replace(chapter, committed_step=checkpoint.step)
+    )
+
+
+def progress(
+    history: History,
+    *,
+    number: int,
+    step: int,
+    samples: int,
+    restored_step: int | None,
+    previous_step: int | None,
+    now: float,
+) -> History:
+    """A report of rank 0; `restored_step` comes with the first one of a world only."""
+
+    def advanced(chapter: Chapter) -> Chapter:
+        chapter = replace(chapter, last_step=step, last_step_at=now, samples_per_step=samples)
+        if restored_step is None or chapter.first_step_at is not None:
+            return chapter
+        return replace(chapter, first_step=restored_step, first_step_at=now)
+
+    history = _change(history, number, advanced)
+    if restored_step is None:
+        return history
+    return _settle(history, number, restored_step, previous_step, now)
+
+
+def _settle(
+    history: History, number: int, restored: int, previous: int | None, now: float
+) -> History:
+    """The first step of world `number` tells what the change before it cost.
+
+    Worlds that ended before their first step are part of the same pause.
+    """
+    before = [c for c in history if c.number < number and c.last_step is not None]
+    if not before:
+        return history
+    last = before[-1]
+    if last.pause_seconds is not None or last.ended_at is None:
+        return history
+    done = max(last.last_step or 0, previous if previous is not None else 0)
+    cost = replace(last, pause_seconds=now - last.ended_at, steps_lost=max(0, done - restored))
+    return _change(history, last.number, lambda _: cost)
+
+
+def _change(history: History, number: int, change: Callable[[Chapter], Chapter]) -> History:
+    return tuple(change(c) if c.number == number else c for c in history)

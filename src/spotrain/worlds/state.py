@@ -1,0 +1,151 @@
+"""What the coordinator knows of one job: its limits, members and worlds, as frozen values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Phase(StrEnum):
+    WAITING = "waiting"
+    """No world trains: too few members are ready, or the last world is still being left."""
+    FORMING = "forming"
+    """The next number is being made durable."""
+    RUNNING = "running"
+    DRAINING = "draining"
+    """The world was asked to stop at a common step and save."""
+    CLOSED = "closed"
+
+
+class MemberState(StrEnum):
+    STARTING = "starting"
+    """Connected; its ranks cannot enter a world yet."""
+    READY = "ready"
+    """Can enter the next world at once."""
+    ACTIVE = "active"
+    """In the current world, or still leaving the last one."""
+    DRAINED = "drained"
+    """Stopped at the agreed step of the current world; about to be ready."""
+    FINISHED = "finished"
+    """Its ranks ended training by themselves."""
+
+
+class Reason(StrEnum):
+    """Why a world ended."""
+
+    NOTICE = "notice"
+    GROWTH = "growth"
+    LIMITS = "limits"
+    LOSS = "loss"
+    FAILURE = "failure"
+    FINISHED = "finished"
+
+
+@dataclass(frozen=True, order=True)
+class Checkpoint:
+    """A committed checkpoint's identity: the world that wrote it, and its global step."""
+
+    world: int
+    step: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a job allows. Sizes count agents (pods); seconds are the coordinator's own."""
+
+    min_size: int
+    max_size: int
+    desired_size: int
+    """Agents that are expected; the first world waits up to `gather_seconds` for them."""
+    allowed_sizes: tuple[int, ...] = ()
+    """If not empty, the only sizes a world may have; who is left over is a spare."""
+    growth_delay_seconds: float = 30.0
+    """Newcomers are gathered this long into one planned change, since each one costs a pause."""
+    gather_seconds: float = 5.0
+    """How long a world that could form waits for members that are still starting."""
+    drain_seconds: float = 60.0
+    """A planned stop that takes longer is treated as a loss: somebody hangs."""
+    max_restarts: int = 3
+    """Worlds that may end by a failure of the script before the job is failed."""
+    recovery_seconds: float = 10.0
+    """After its own restart the coordinator waits this long for the members of a running world."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Member:
+    id: str
+    address: str
+    ranks: int
+    """Training processes of this agent, one per GPU."""
+    joined: int
+    """Order of arrival; newcomers are ranked by it."""
+    state: MemberState = MemberState.STARTING
+    port: int = 0
+    """Where this agent would host the next world's store."""
+    survivor: bool = False
+    """Its processes lived through the last world, so it can go on at once."""
+    leaving_by: float | None = None
+    """Deadline of a notice; a member that leaves enters no further world."""
+    claim: "World | None" = None
+    """The world it said it was in when it reconnected to a coordinator that had restarted."""
+
+    @property
+    def is_candidate(self) -> bool:
+        return self.state is MemberState.READY and self.leaving_by is None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seat:
+    """A member's place in a published world."""
+
+    id: str
+    address: str
+    ranks: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    number: int
+    seats: tuple[Seat, ...]
+    """In rank order: the first one hosts the store and rank 0."""
+    store_port: int
+    restore: Checkpoint | None
+    """Newest checkpoint that the coordinator knows to be written."""
+
+    @property
+    def size(self) -> int:
+        return len(self.seats)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(seat.id for seat in self.seats)
+
+
+@dataclass(frozen=True, kw_only=True)
+class State:
+    limits: Limits
+    number: int = 0
+    """Highest world number that was ever handed out."""
+    phase: Phase = Phase.WAITING
+    world: World | None = None
+    """The world that was published last."""
+    pending: World | None = None
+    """The world being formed."""
+    members: Mapping[str, Member] = field(default_factory=dict)
+    arrivals: int = 0
+    restarts: int = 0
+    ending: Reason | None = None
+    """Why the current world ends; None while it runs, and again once the end is settled."""
+    ending_message: str = ""
+    enough_since: float | None = None
+    growth_since: float | None = None
+    drain_deadline: float | None = None
+    recover_until: float | None = None
+    newest: Checkpoint | None = None
+    outcome: str = ""
+    """`succeeded` or `failed` once closed."""
+    message: str = ""
+
+    def seated(self) -> list[Member]:
+        """The members of the last world that are still connected, in rank order."""
+        ids = self.world.ids if self.world else ()
+        return [self.members[id] for id in ids if id in self.members]
