@@ -11,9 +11,11 @@ import argparse
 import contextlib
 import logging
 import os
+import shutil
 import signal
 import socket
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator, Mapping
@@ -144,7 +146,7 @@ def _run(
         local_world_size=config.nproc_per_node,
         entrypoint=command,  # type: ignore[arg-type]
         args=tuple(arguments),
-        rdzv_handler=WorldsHandler(config.run_id if config.run_id != "none" else identity.job),
+        rdzv_handler=WorldsHandler(identity.job.replace("/", "-")),  # torch names folders by it
         max_restarts=config.max_restarts,
         monitor_interval=config.monitor_interval,
         local_addr=identity.address,
@@ -214,6 +216,11 @@ def main() -> None:
         level=os.environ.get("LOGLEVEL", "INFO"),
         format="%(asctime)s spotrain %(levelname)s %(message)s",
     )
+    logging.getLogger("websockets").setLevel(logging.WARNING)
+    # torch leaves a folder of error files behind at every run; without --log-dir nobody wants it.
+    # It has to outlive the launch, since `record` reads it when the launch has failed.
+    scratch = tempfile.mkdtemp(prefix="spotrain-logs-")
+    options.log_dir = options.log_dir or scratch
     try:
         code = _record_and_launch(options)
     except UsageError as error:
@@ -224,4 +231,6 @@ def main() -> None:
     except ChildFailedError as error:
         print(error, file=sys.stderr)
         code = contract.EXIT_FAILED
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
     sys.exit(code)

@@ -141,6 +141,11 @@ class Ranks(LocalElasticAgent):
         self.running = False
         return result
 
+    def success(self) -> RunResult:
+        """What torch expects of an agent whose ranks have done their work."""
+        values = {worker.global_rank: None for worker in self._worker_group.workers}
+        return RunResult(state=WorkerState.SUCCEEDED, return_values=values)
+
     def stop(self, *, seconds: float, sign: signal.Signals = signal.SIGTERM) -> None:
         """End every rank: `sign`, then SIGKILL after `seconds`."""
         if self.running:

@@ -82,7 +82,6 @@ class Worker:
         """Local rank -> whether it lived through the last world; those that wait for a world."""
         self._inside: set[int] = set()
         """Local ranks that were given the present world and have not left it."""
-        self._floor = 0
         self._commits: dict[tuple[int, int], int] = {}
         self._next_store: TCPStore | None = open_store(address)
         self._used_store: object = None
@@ -258,8 +257,7 @@ class Worker:
         logger.info("the job %s: %s", outcome, text)
         self.ranks.stop(seconds=self.ranks.shutdown_seconds)
         failed = self._failure or RunResult(state=WorkerState.FAILED)
-        succeeded = RunResult(state=WorkerState.SUCCEEDED)
-        self._result = succeeded if outcome == "succeeded" else failed
+        self._result = self.ranks.success() if outcome == "succeeded" else failed
 
     # --- From the ranks ------------------------------------------------------------------------
 
@@ -290,14 +288,12 @@ class Worker:
             self.uses_session = True
             self.send(protocol.UsesSession(value=True))
         self._arrived[local_rank] = survivor
-        if floor > self._floor:
-            self._floor = floor
-            self.send(protocol.FloorFound(number=floor))
-        is_new_here = self.stage is Stage.TRAINING and not survivor
-        if is_new_here and self.world is not None and self._floor < self.world.number:
-            self._assign(local_rank)
-        else:
+        if self.stage is not Stage.TRAINING or survivor or self.world is None:
             self._get_ready_if_all_arrived()
+        elif floor < self.world.number:
+            self._assign(local_rank)
+        else:  # started with a world that has not begun, yet its number is in the output already
+            self.send(protocol.FloorFound(number=floor))
 
     def _get_ready_if_all_arrived(self) -> None:
         if len(self._arrived) < self.ranks.count or self._inside:
@@ -305,8 +301,7 @@ class Worker:
         if self.stage is Stage.TRAINING and not all(self._arrived.values()):
             return  # started with a world below the floor: the coordinator is about to end it
         self.stage, self._leave_by = Stage.WAITING, None
-        survivor = all(self._arrived.values()) or self._entered
-        self._say_ready(survivor=survivor)
+        self._say_ready(survivor=all(self._arrived.values()))
 
     # --- Time and processes --------------------------------------------------------------------
 

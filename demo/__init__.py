@@ -1,0 +1,1 @@
+"""The demonstration: a real job on this machine, interrupted on purpose, and judged."""

@@ -1,0 +1,114 @@
+"""The demonstration on a terminal: a live view while it trains, tables when it is over."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from demo.report import PLANNED, Report
+from spotrain.local.engine import Engine
+
+EVENTS_SHOWN = 12
+REFRESH_SECONDS = 0.25
+
+
+@asynccontextmanager
+async def showing(engine: Engine, console: Console) -> AsyncIterator[None]:
+    """A live view on a terminal; plain lines of what happens where there is none."""
+    if not console.is_terminal:
+        task = asyncio.create_task(_print_story(engine, console))
+        try:
+            yield
+        finally:
+            task.cancel()
+        return
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+        task = asyncio.create_task(_refresh(engine, live))
+        try:
+            yield
+        finally:
+            task.cancel()
+
+
+async def _refresh(engine: Engine, live: Live) -> None:
+    start = engine.now()
+    while True:
+        live.update(_view(engine, start), refresh=True)
+        await asyncio.sleep(REFRESH_SECONDS)
+
+
+async def _print_story(engine: Engine, console: Console) -> None:
+    start, shown = engine.now(), 0
+    while True:
+        for happening in engine.story[shown:]:
+            console.print(f"{happening.at - start:6.1f} s  {happening.text}", highlight=False)
+        shown = len(engine.story)
+        await asyncio.sleep(REFRESH_SECONDS)
+
+
+def _view(engine: Engine, start: float) -> RenderableType:
+    report = engine.report()
+    head = Table.grid(padding=(0, 3))
+    blocks = "■ " * report.size or "waiting"
+    head.add_row("world", f"[bold]{report.number}[/]  [green]{blocks}[/] {report.phase}")
+    head.add_row("step", f"[bold]{report.step}[/]  epoch {report.epoch + 1}")
+    metrics = report.metrics
+    head.add_row("loss", f"{metrics['loss']:.4f}" if "loss" in metrics else "")
+    head.add_row("accuracy", f"{metrics['accuracy']:.2%}" if "accuracy" in metrics else "")
+    nodes = [node for node in engine.nodes if node.ended_at is None]
+    head.add_row("nodes", "  ".join(_describe(node.name, node.cordoned) for node in nodes))
+    lines = [
+        Text(f"{happening.at - start:6.1f} s  {happening.text}")
+        for happening in engine.story[-EVENTS_SHOWN:]
+    ]
+    title = f"ElasticJob {engine.job.name}: {engine.now() - start:.0f} s"
+    return Panel(Group(head, Text(), *lines), title=title, border_style="cyan")
+
+
+def _describe(name: str, cordoned: bool) -> str:
+    return f"[yellow]{name} (notice)[/]" if cordoned else f"[green]{name}[/]"
+
+
+def print_report(report: Report, console: Console) -> None:
+    table = Table(title="Every world the job lived in", title_justify="left")
+    for column in ("world", "workers", "steps", "ended by", "pause", "steps lost"):
+        table.add_column(column, justify="left" if column == "ended by" else "right")
+    for world in report.worlds:
+        planned = str(world.reason) in PLANNED
+        style = "green" if planned else "red" if str(world.reason) == "loss" else ""
+        steps = "" if world.first_step is None else f"{world.first_step} - {world.last_step}"
+        pause = "" if world.pause_seconds is None else f"{world.pause_seconds:.2f} s"
+        lost = "" if world.steps_lost is None else str(world.steps_lost)
+        table.add_row(
+            str(world.number), str(world.size), steps, f"[{style}]{world.reason}[/]", pause, lost
+        )
+    console.print(table)
+    samples, cost = report.samples, report.cost
+    verdicts = Table.grid(padding=(0, 3))
+    verdicts.add_row("validation accuracy", f"[bold]{report.accuracy:.2%}[/]")
+    verdicts.add_row(
+        "samples in committed state",
+        f"[bold]{samples.lost}[/] lost, [bold]{samples.repeated}[/] repeated "
+        f"in {samples.epochs_checked} epochs",
+    )
+    verdicts.add_row("goodput", f"[bold]{report.goodput.fraction:.1%}[/]  {_losses(report)}")
+    saved = "" if cost.saved_fraction is None else f", {cost.saved_fraction:.0%} saved"
+    verdicts.add_row(
+        "cost of the example's nodes",
+        f"[bold]${cost.spot_usd:.4f}[/] on spot, ${cost.on_demand_usd:.4f} on demand "
+        f"for the same work{saved}",
+    )
+    console.print(verdicts)
+    for problem in report.problems:
+        console.print(f"[red]falls short:[/] {problem}")
+    console.print("[bold green]PASSED[/]" if not report.problems else "[bold red]FAILED[/]")
+
+
+def _losses(report: Report) -> str:
+    parts = [f"{cause} {share:.1%}" for cause, share in report.goodput.lost.items() if share > 5e-4]
+    return f"(lost: {', '.join(parts)})" if parts else ""

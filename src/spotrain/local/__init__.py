@@ -1,0 +1,1 @@
+"""A cluster on this machine: nodes with GPUs on paper, pods as processes, everything else real."""

@@ -1,0 +1,73 @@
+"""A pod as a process group: started, told to end, killed; dead with the engine at the latest."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from spotrain.agent import tether
+from spotrain.local.image import Launch
+
+
+class PodProcess:
+    """Runs a launch and tells its exit code. Output is appended to a file."""
+
+    def __init__(self, launch: Launch, log: Path, ended: Callable[[int], None]) -> None:
+        self._launch = launch
+        self._log = log
+        self._ended = ended
+        self._task: asyncio.Task[None] | None = None
+        self._process: asyncio.subprocess.Process | None = None
+        self._killer: asyncio.TimerHandle | None = None
+        self._stopping = False
+
+    def start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    def terminate(self, grace_seconds: float) -> None:
+        """SIGTERM now, SIGKILL after the grace period."""
+        self._stopping = True
+        self._signal(signal.SIGTERM)
+        loop = asyncio.get_running_loop()
+        self._killer = loop.call_later(grace_seconds, self._signal, signal.SIGKILL)
+
+    def kill(self) -> None:
+        self._stopping = True
+        self._signal(signal.SIGKILL)
+
+    async def wait(self) -> None:
+        if self._task is not None:
+            await self._task
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._process is not None and self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.send_signal(number)
+
+    async def _run(self) -> None:
+        launch = self._launch
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        environment = {**launch.environment, "SPOTRAIN_TETHER_PARENT": str(os.getpid())}
+        with self._log.open("ab") as output:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-S",
+                "-E",
+                tether.__file__,
+                *launch.command,
+                cwd=launch.workdir,
+                env=environment,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,  # a Ctrl-C in the terminal is the engine's to handle
+            )
+        if self._stopping:  # told to end while it was being started
+            self.kill()
+        code = await self._process.wait()
+        if self._killer is not None:
+            self._killer.cancel()
+        self._ended(code if code >= 0 else 128 - code)

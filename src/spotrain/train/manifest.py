@@ -1,0 +1,103 @@
+"""What a checkpoint says about itself, as a JSON file that a person can read."""
+
+import dataclasses
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from spotrain.train.durable import DataFile
+
+
+@dataclass(frozen=True, order=True)
+class CheckpointId:
+    """Which world saved, and after which step of the run. Ids order as (world, step)."""
+
+    world: int
+    step: int
+
+    def __str__(self) -> str:
+        return f"w{self.world:06d}-s{self.step:08d}"
+
+    @classmethod
+    def parse(cls, text: str) -> "CheckpointId":
+        if not (match := re.fullmatch(r"w(\d{6,})-s(\d{8,})", text)):
+            raise ValueError(f"{text!r} is no checkpoint id: expected the form w000003-s00000120")
+        return cls(int(match[1]), int(match[2]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """What a checkpoint is, where its data lies and how to tell that the data is whole."""
+
+    id: CheckpointId
+    epoch: int
+    cursor: int
+    """Samples of the epoch that all ranks together had consumed."""
+    parent: CheckpointId | None
+    """What this world restored or went on from; None where it began the job."""
+    files: Mapping[str, DataFile]
+    """By path below the catalogue's directory."""
+    created: str
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        document = dataclasses.asdict(self)
+        document |= {"id": str(self.id), "parent": self.parent and str(self.parent)}
+        return json.dumps(document, indent=2) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> "Manifest":
+        """Raises ValueError, KeyError, TypeError or AttributeError for anything else."""
+        document = json.loads(text)
+        id = CheckpointId.parse(document["id"])
+        files = {name: DataFile(**entry) for name, entry in document["files"].items()}
+        if not files or not all(_is_own(name, id) for name in files):
+            # Pruning removes the folder of a file: "../x" or "x" would take far more with it.
+            raise ValueError(f"files {sorted(files)} must have the form {id}.<attempt>/<file>")
+        parent = document["parent"]
+        return cls(
+            id=id,
+            epoch=int(document["epoch"]),
+            cursor=int(document["cursor"]),
+            parent=CheckpointId.parse(parent) if parent else None,
+            files=files,
+            created=str(document["created"]),
+            extra=dict(document["extra"]),
+        )
+
+
+def _is_own(name: str, id: CheckpointId) -> bool:
+    return re.fullmatch(rf"{id}\.\w+/\w[\w.-]*", name) is not None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A published name: its manifest, or why there is none to read."""
+
+    id: CheckpointId
+    manifest: Manifest | None
+    problem: str = ""
+
+
+def published(directory: Path) -> list[Entry]:
+    """Every checkpoint that a catalogue's directory names, newest first."""
+    entries = []
+    for path in directory.glob("w*-s*.json"):
+        try:
+            id = CheckpointId.parse(path.stem)
+        except ValueError:
+            continue  # not one of ours
+        try:
+            manifest = Manifest.from_json(path.read_text())
+            if manifest.id != id:
+                raise ValueError(f"it says that it is {manifest.id}")
+            entries.append(Entry(id, manifest))
+        except FileNotFoundError:
+            continue  # pruned since the directory was listed
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            reason = f"{type(error).__name__}: {error}"
+            entries.append(Entry(id, None, f"manifest {path} cannot be read ({reason})"))
+    return sorted(entries, key=lambda entry: entry.id, reverse=True)

@@ -1,0 +1,118 @@
+"""A coordinator and real agents on loopback, for tests: no controller, no pods."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from spotrain import contract, worlds
+from spotrain.agent.standalone import expect_token
+from spotrain.coordinator.job import JobReport
+from spotrain.coordinator.server import Coordinator
+
+JOB = "tests/job/uid"
+HANG_SECONDS = 120.0
+
+
+@dataclass
+class Fleet:
+    """Agents that run one script; `report` and `until` look at them through the coordinator."""
+
+    coordinator: Coordinator
+    port: int
+    folder: Path
+    command: Sequence[str]
+    agents: dict[str, asyncio.subprocess.Process] = field(default_factory=dict)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    recorded: list[int] = field(default_factory=list)
+
+    async def start(self, pod: str, *, grace_seconds: float = 30) -> None:
+        environment = {
+            **os.environ,
+            contract.ENV_COORDINATOR: f"ws://127.0.0.1:{self.port}",
+            contract.ENV_TOKEN: "token",
+            contract.ENV_JOB: JOB,
+            contract.ENV_POD: pod,
+            contract.ENV_ADDRESS: "127.0.0.1",
+            contract.ENV_GRACE_SECONDS: str(grace_seconds),
+            contract.ENV_SAMPLE_LOG: str(self.folder / "samples"),
+            "OMP_NUM_THREADS": "1",
+            "PYTHONUNBUFFERED": "1",
+        }
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # torch without .pyc imports in 10 s
+        with (self.folder / f"{pod}.log").open("ab") as log:
+            self.agents[pod] = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "spotrain.agent",
+                *self.command,
+                env=environment,
+                stdout=log,
+                stderr=log,
+            )
+
+    def notice(self, pod: str) -> None:
+        self.agents[pod].send_signal(signal.SIGTERM)
+
+    def kill(self, pod: str) -> None:
+        self.agents[pod].send_signal(signal.SIGKILL)
+
+    async def exit_code(self, pod: str) -> int:
+        async with asyncio.timeout(HANG_SECONDS):
+            return await self.agents[pod].wait()
+
+    @property
+    def report(self) -> JobReport:
+        report = self.coordinator.report(JOB)
+        assert report is not None
+        return report
+
+    async def until(self, holds: Callable[[JobReport], bool]) -> JobReport:
+        """Wait for a state of the job; the logs of all agents are shown if it never comes."""
+        try:
+            async with asyncio.timeout(HANG_SECONDS):
+                while not holds(self.report):
+                    self.changed.clear()
+                    await self.changed.wait()
+        except TimeoutError:
+            logs = "\n".join(
+                f"== {path.name}\n{path.read_text()[-3000:]}" for path in self.folder.glob("*.log")
+            )
+            raise AssertionError(f"never came about: {self.report}\n{logs}") from None
+        return self.report
+
+    async def until_step(self, steps: int, *, size: int) -> JobReport:
+        """Wait until a world of `size` has done `steps` steps of its own."""
+        return await self.until(
+            lambda report: report.size == size
+            and report.history[-1].first_step is not None
+            and (report.history[-1].last_step or 0) >= report.history[-1].first_step + steps
+        )
+
+
+@asynccontextmanager
+async def fleet(
+    folder: Path, command: Sequence[str], limits: worlds.Limits
+) -> AsyncIterator[Fleet]:
+    """A fleet whose agents are all dead when the context is left."""
+    recorded: list[int] = []
+
+    async def record(_job: str, number: int) -> None:
+        recorded.append(number)
+
+    coordinator = Coordinator(record=record, authorize=expect_token("token"))
+    coordinator.set_job(JOB, limits)
+    async with coordinator.serving("127.0.0.1", 0) as port:
+        made = Fleet(coordinator, port, folder, command, recorded=recorded)
+        coordinator.watchers.append(lambda _job: made.changed.set())
+        try:
+            yield made
+        finally:
+            for agent in made.agents.values():
+                if agent.returncode is None:
+                    agent.kill()
+                await agent.wait()
