@@ -1,0 +1,351 @@
+"""The world state machine: what it promises, for hand-picked stories and for random ones."""
+
+from dataclasses import replace
+
+import pytest
+
+from spotrain import worlds
+from spotrain.worlds import Checkpoint, Limits, MemberState, Phase, Reason
+
+LIMITS = Limits(min_size=1, max_size=3, desired_size=3, growth_delay_seconds=10, max_restarts=1)
+
+
+class Story:
+    """A job's state with the commands of the last event; numbers are made durable at once."""
+
+    def __init__(self, limits: Limits = LIMITS, *, number: int = 0) -> None:
+        self.now = 0.0
+        self.state = worlds.start(limits, number=number, now=self.now)
+        self.commands: list[worlds.Command] = []
+        self.published: list[worlds.World] = []
+
+    def on(self, *events: worlds.Event) -> "Story":
+        self.commands = []
+        for event in events:
+            self._take(event)
+        return self
+
+    def _take(self, event: worlds.Event) -> None:
+        self.state, commands = worlds.on(self.state, event, self.now)
+        self.commands += commands
+        for command in commands:
+            if isinstance(command, worlds.Record):
+                self._take(worlds.Recorded(number=command.number))
+            if isinstance(command, worlds.Publish):
+                self.published.append(command.world)
+
+    def pass_time(self, seconds: float) -> "Story":
+        self.now += seconds
+        return self.on(worlds.Tick())
+
+    def join(self, *ids: str, ready: bool = True) -> "Story":
+        for id in ids:
+            self.on(worlds.Joined(id=id, address=f"addr-{id}", ranks=1))
+        return self.on(*(worlds.Ready(id=id, port=7000) for id in ids if ready))
+
+    def drain(self, *ids: str, ready: bool = True) -> "Story":
+        """The members stop at the agreed step, and get ready for the next world."""
+        number = self.world.number
+        events: list[worlds.Event] = [worlds.Drained(id=id, world=number) for id in ids]
+        if ready:
+            events += [worlds.Ready(id=id, port=7001, survivor=True) for id in ids]
+        return self.on(*events)
+
+    @property
+    def world(self) -> worlds.World:
+        return self.published[-1]
+
+    def said(self, kind: type) -> list[worlds.Command]:
+        return [command for command in self.commands if isinstance(command, kind)]
+
+
+def running(*ids: str, limits: Limits = LIMITS) -> Story:
+    story = Story(limits).join(*ids)
+    if not story.published:
+        story.pass_time(limits.gather_seconds)
+    assert story.world.ids == ids
+    return story
+
+
+def test_the_first_world_forms_as_soon_as_all_desired_members_are_ready() -> None:
+    assert Story().join("a", "b", "c").world.ids == ("a", "b", "c")
+
+
+def test_the_first_world_waits_for_missing_members_but_not_for_ever() -> None:
+    story = Story().join("a")
+    assert story.published == []
+    assert story.pass_time(LIMITS.gather_seconds).world.ids == ("a",)
+
+
+def test_below_the_minimum_no_world_forms_however_long_it_takes() -> None:
+    story = Story(replace(LIMITS, min_size=2)).join("a")
+    assert story.pass_time(1000).published == []
+
+
+def test_a_number_is_durable_before_its_world_is_published() -> None:
+    state = worlds.start(replace(LIMITS, desired_size=1))
+    joined = worlds.Joined(id="a", address="a", ranks=1)
+    state, _ = worlds.on(state, joined, 0.0)
+    state, commands = worlds.on(state, worlds.Ready(id="a", port=1), 0.0)
+    assert commands == [worlds.Record(number=1)]
+    state, commands = worlds.on(state, worlds.Recorded(number=1), 0.0)
+    assert [type(command) for command in commands] == [worlds.Publish]
+
+
+def test_a_member_that_goes_while_the_number_is_written_is_not_in_the_world() -> None:
+    state = worlds.start(replace(LIMITS, desired_size=2))
+    for id in "ab":
+        state, _ = worlds.on(state, worlds.Joined(id=id, address=id, ranks=1), 0.0)
+    for id in "ab":
+        state, commands = worlds.on(state, worlds.Ready(id=id, port=1), 0.0)
+    assert commands == [worlds.Record(number=1)]
+    state, _ = worlds.on(state, worlds.Lost(id="a"), 0.0)
+    state, commands = worlds.on(state, worlds.Recorded(number=1), 0.0)
+    assert not [command for command in commands if isinstance(command, worlds.Publish)]
+    state, commands = worlds.on(state, worlds.Tick(), LIMITS.gather_seconds + 1)
+    assert commands == [worlds.Record(number=2)]
+
+
+def test_newcomers_are_gathered_into_one_planned_growth() -> None:
+    story = running("a")
+    story.join("b")
+    story.now += 9
+    story.join("c")
+    assert story.said(worlds.AskDrain) == []
+    story.pass_time(1)
+    assert [command.reason for command in story.said(worlds.AskDrain)] == [Reason.GROWTH]  # type: ignore[attr-defined]
+    assert story.drain("a").world.ids == ("a", "b", "c")
+
+
+def test_a_notice_drains_at_once_and_takes_waiting_newcomers_along() -> None:
+    story = running("a", "b", "c").join("d")
+    story.on(worlds.Leaving(id="b", seconds=90))
+    assert [command.ids for command in story.said(worlds.AskDrain)] == [("a", "b", "c")]  # type: ignore[attr-defined]
+    story.drain("b", ready=False).drain("a", "c")
+    assert story.world.ids == ("a", "c", "d")
+
+
+def test_a_member_on_notice_is_released_only_when_all_have_stopped() -> None:
+    story = running("a", "b", "c").on(worlds.Leaving(id="b", seconds=90))
+    assert story.drain("b", ready=False).drain("a").said(worlds.Release) == []
+    assert story.drain("c").said(worlds.Release) == [worlds.Release(world=1, ids=("b",))]
+
+
+def test_survivors_keep_their_order_so_that_rank_0_has_the_newest_state() -> None:
+    story = running("a", "b", "c").on(worlds.Lost(id="a"))
+    story.on(*(worlds.Ready(id=id, port=1, survivor=True) for id in "cb"))
+    assert story.world.ids == ("b", "c")
+
+
+def test_a_new_world_waits_until_every_survivor_has_left_the_old_one() -> None:
+    story = running("a", "b", "c").on(worlds.Lost(id="a"))
+    story.on(worlds.Ready(id="b", port=1, survivor=True))
+    assert len(story.published) == 1
+    story.on(worlds.Ready(id="c", port=1, survivor=True))
+    assert story.world.ids == ("b", "c")
+
+
+def test_survivors_do_not_wait_for_a_member_whose_process_must_start_anew() -> None:
+    story = running("a", "b", "c")
+    story.on(worlds.Failed(id="a", world=1, hard=True, message="killed"))
+    story.on(*(worlds.Ready(id=id, port=1, survivor=True) for id in "bc"))
+    assert story.world.ids == ("b", "c")
+
+
+def test_a_loss_tells_every_survivor_to_leave_at_once() -> None:
+    story = running("a", "b", "c").on(worlds.Lost(id="b"))
+    assert story.said(worlds.Restart) == [worlds.Restart(world=1, ids=("a", "c"))]
+
+
+def test_a_drain_past_its_deadline_becomes_a_loss() -> None:
+    story = running("a", "b").on(worlds.Leaving(id="b", seconds=20))
+    story.drain("b", ready=False).pass_time(14.9)
+    assert story.said(worlds.Restart) == []
+    story.pass_time(0.2)
+    assert story.said(worlds.Restart) == [worlds.Restart(world=1, ids=("a",))]
+    assert story.said(worlds.Ended) == [worlds.Ended(world=1, reason=Reason.LOSS)]
+
+
+def test_a_second_shorter_notice_shortens_the_drain() -> None:
+    story = running("a", "b", "c").on(worlds.Leaving(id="b", seconds=80))
+    story.on(worlds.Leaving(id="c", seconds=8)).pass_time(6.1)
+    assert story.said(worlds.Restart) == [worlds.Restart(world=1, ids=("a", "b", "c"))]
+
+
+def test_a_loss_overrides_the_failures_that_it_causes() -> None:
+    story = running("a", "b", "c")
+    story.on(worlds.Failed(id="b", world=1, hard=False, message="connection reset"))
+    story.on(worlds.Ready(id="b", port=1, survivor=True))
+    story.on(worlds.Lost(id="a"))
+    story.on(worlds.Ready(id="c", port=1, survivor=True))
+    assert story.state.restarts == 0
+    assert story.world.ids == ("b", "c")
+
+
+def test_failures_without_a_loss_count_once_a_world_and_end_the_job_at_the_limit() -> None:
+    story = running("a", "b", limits=replace(LIMITS, desired_size=2))
+    for number in (1, 2):
+        for id in "ab":
+            story.on(worlds.Failed(id=id, world=number, hard=True, message="ValueError: no"))
+        if number == 1:
+            assert story.state.restarts == 1
+            story.on(*(worlds.Ready(id=id, port=1) for id in "ab"))
+    assert story.state.outcome == "failed"
+    assert "ValueError: no" in story.state.message
+
+
+def test_commits_are_accepted_from_members_of_the_current_world_only() -> None:
+    def answer(story: Story, id: str, world: int) -> bool:
+        story.on(worlds.CommitAsked(id=id, checkpoint=Checkpoint(world, 5)))
+        (said,) = story.said(worlds.AnswerCommit)
+        assert isinstance(said, worlds.AnswerCommit)
+        return said.accepted
+
+    story = running("a", "b", "c")
+    assert answer(story, "a", 1)
+    assert not answer(story, "a", 2)
+    assert not answer(story, "z", 1)
+    story.on(worlds.Lost(id="b"))
+    assert not answer(story, "a", 1)
+    story.on(*(worlds.Ready(id=id, port=1, survivor=True) for id in "ac"))
+    assert answer(story, "a", 2)
+    assert not answer(story, "a", 1)
+
+
+def test_a_draining_world_may_still_commit() -> None:
+    story = running("a", "b").on(worlds.Leaving(id="b", seconds=90))
+    story.on(worlds.CommitAsked(id="a", checkpoint=Checkpoint(1, 9)))
+    assert story.said(worlds.AnswerCommit) == [
+        worlds.AnswerCommit(id="a", checkpoint=Checkpoint(1, 9), accepted=True)
+    ]
+
+
+def test_a_world_names_the_newest_checkpoint_that_was_written() -> None:
+    story = running("a", "b", "c").on(worlds.Saved(checkpoint=Checkpoint(1, 40)))
+    story.on(worlds.Saved(checkpoint=Checkpoint(1, 20)), worlds.Lost(id="c"))
+    story.on(*(worlds.Ready(id=id, port=1, survivor=True) for id in "ab"))
+    assert story.world.restore == Checkpoint(1, 40)
+
+
+def test_only_allowed_sizes_form_and_a_spare_replaces_a_lost_member_at_once() -> None:
+    limits = replace(LIMITS, max_size=4, desired_size=3, allowed_sizes=(2, 4))
+    story = Story(limits).join("a", "b", "c")
+    assert story.world.ids == ("a", "b")
+    story.on(worlds.Lost(id="a"), worlds.Ready(id="b", port=1, survivor=True))
+    assert story.world.ids == ("b", "c")
+
+
+def test_a_lowered_maximum_shrinks_the_world_with_a_drain() -> None:
+    story = running("a", "b", "c")
+    story.on(worlds.LimitsChanged(limits=replace(LIMITS, max_size=2)))
+    assert story.drain("a", "b", "c").world.ids == ("a", "b")
+
+
+def test_the_job_succeeds_when_every_member_has_finished() -> None:
+    story = running("a", "b", "c").on(worlds.Finished(id="a", world=1))
+    assert story.state.outcome == ""
+    story.on(worlds.Finished(id="b", world=1), worlds.Finished(id="c", world=1))
+    assert story.said(worlds.Close)
+    assert story.state.outcome == "succeeded"
+
+
+def test_nothing_reforms_once_somebody_has_finished() -> None:
+    story = running("a", "b", "c").on(worlds.Finished(id="a", world=1))
+    story.join("d").pass_time(100)
+    story.on(worlds.Failed(id="b", world=1, hard=True, message="at exit"), worlds.Lost(id="c"))
+    assert len(story.published) == 1
+    assert story.state.outcome == "succeeded"
+
+
+def test_who_finishes_in_a_world_that_has_just_broken_ends_the_job() -> None:
+    story = running("a", "b").on(worlds.Lost(id="b"), worlds.Finished(id="a", world=1))
+    assert story.state.outcome == "succeeded"
+
+
+def test_a_latecomer_to_a_closed_job_is_told_so() -> None:
+    story = running("a").on(worlds.Finished(id="a", world=1))
+    story.on(worlds.Joined(id="b", address="b", ranks=1))
+    assert [type(command) for command in story.commands] == [worlds.Close]
+
+
+def test_numbers_rise_above_those_in_an_output_that_was_used_before() -> None:
+    story = running("a", "b", "c").on(worlds.FloorFound(number=7))
+    assert story.said(worlds.Restart) == [worlds.Restart(world=1, ids=("a", "b", "c"))]
+    story.on(*(worlds.Ready(id=id, port=1, survivor=True) for id in "abc"))
+    assert story.world.number == 8
+    assert story.state.restarts == 0
+
+
+def claim(number: int, *ids: str) -> worlds.World:
+    seats = tuple(worlds.Seat(id=id, address=id, ranks=1) for id in ids)
+    return worlds.World(number=number, seats=seats, store_port=1, restore=None)
+
+
+def rejoin(story: Story, id: str, world: worlds.World) -> Story:
+    return story.on(worlds.Joined(id=id, address=id, ranks=1, claim=world))
+
+
+def test_after_its_restart_the_coordinator_adopts_the_world_that_a_majority_names() -> None:
+    story, world = Story(number=5), claim(5, "a", "b", "c")
+    rejoin(story, "a", world)
+    assert story.state.phase is Phase.WAITING
+    rejoin(story, "c", world)
+    assert story.state.world == world
+    assert story.said(worlds.Ended) == [worlds.Ended(world=5, reason=Reason.LOSS)]
+
+
+def test_a_world_whose_members_are_all_back_trains_on_undisturbed() -> None:
+    story, world = Story(number=5), claim(5, "a")
+    rejoin(story, "a", world)
+    assert (story.state.phase, story.state.world) == (Phase.RUNNING, world)
+    assert story.published == []
+
+
+def test_after_a_restart_nothing_is_decided_before_the_grace_period_is_over() -> None:
+    story = Story(number=5).join("x", "y", "z")
+    assert story.published == []
+    assert story.pass_time(LIMITS.recovery_seconds).world.number == 6
+
+
+def test_a_minority_of_an_old_world_is_told_to_leave_it() -> None:
+    story = Story(number=5)
+    rejoin(story, "a", claim(5, "a", "b", "c"))
+    story.pass_time(LIMITS.recovery_seconds)
+    assert story.said(worlds.Restart) == [worlds.Restart(world=5, ids=("a",))]
+
+
+def test_who_reconnects_with_a_world_that_is_over_learns_it() -> None:
+    story = running("a", "b", "c").on(worlds.Lost(id="b"))
+    rejoin(story, "b", claim(1, "a", "b", "c"))
+    assert story.said(worlds.Restart) == [worlds.Restart(world=1, ids=("b",))]
+
+
+@pytest.mark.parametrize(
+    ("available", "allowed", "size"),
+    [
+        pytest.param(0, (), 0, id="nobody"),
+        pytest.param(1, (), 0, id="below-the-minimum"),
+        pytest.param(3, (), 3, id="any-size"),
+        pytest.param(9, (), 6, id="above-the-maximum"),
+        pytest.param(5, (2, 4, 8), 4, id="largest-allowed"),
+        pytest.param(3, (4,), 0, id="none-allowed"),
+        pytest.param(9, (8,), 0, id="allowed-above-the-maximum"),
+    ],
+)
+def test_the_size_of_a_world(available: int, allowed: tuple[int, ...], size: int) -> None:
+    limits = replace(LIMITS, min_size=2, max_size=6, allowed_sizes=allowed)
+    assert worlds.choose_size(limits, available) == size
+
+
+def test_events_of_strangers_and_of_old_worlds_change_nothing() -> None:
+    story = running("a", "b", "c")
+    before = story.state
+    story.on(
+        worlds.Drained(id="a", world=9),
+        worlds.Failed(id="a", world=9, hard=True),
+        worlds.Finished(id="a", world=9),
+        worlds.Ready(id="stranger", port=1),
+        worlds.Lost(id="stranger"),
+    )
+    assert story.state == before
+    assert story.state.members["a"].state is MemberState.ACTIVE
