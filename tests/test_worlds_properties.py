@@ -204,5 +204,5 @@ class Stories(RuleBasedStateMachine):
             assert self.state.members.keys() == self.living.keys()
 
 
-Stories.TestCase.settings = settings(max_examples=2000, stateful_step_count=60, deadline=None)
+Stories.TestCase.settings = settings(max_examples=200, stateful_step_count=50, deadline=None)
 TestStories = Stories.TestCase

@@ -22,13 +22,32 @@ HANG_SECONDS = 120.0
 class Fleet:
     """Agents that run one script; `report` and `until` look at them through the coordinator."""
 
-    coordinator: Coordinator
-    port: int
     folder: Path
     command: Sequence[str]
+    limits: worlds.Limits
+    port: int = 0
     agents: dict[str, asyncio.subprocess.Process] = field(default_factory=dict)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     recorded: list[int] = field(default_factory=list)
+
+    async def serve(self, *, number: int = 0) -> None:
+        """Start a coordinator, at the port of the one before if there was one."""
+        self.coordinator = Coordinator(record=self._record, authorize=expect_token("token"))
+        self.coordinator.watchers.append(lambda _job: self.changed.set())
+        self.coordinator.set_job(JOB, self.limits, number=number)
+        self._serving = self.coordinator.serving("127.0.0.1", self.port)
+        self.port = await self._serving.__aenter__()
+
+    async def restart_coordinator(self, *, number: int) -> None:
+        """It forgets everything but the last world's number."""
+        await self.stop_serving()
+        await self.serve(number=number)
+
+    async def stop_serving(self) -> None:
+        await self._serving.__aexit__(None, None, None)
+
+    async def _record(self, _job: str, number: int) -> None:
+        self.recorded.append(number)
 
     async def start(self, pod: str, *, grace_seconds: float = 30) -> None:
         environment = {
@@ -61,6 +80,10 @@ class Fleet:
     def kill(self, pod: str) -> None:
         self.agents[pod].send_signal(signal.SIGKILL)
 
+    def let_finish(self) -> None:
+        """Tell scripts/session.py that it has trained enough."""
+        (self.folder / "out" / "enough").touch()
+
     async def exit_code(self, pod: str) -> int:
         async with asyncio.timeout(HANG_SECONDS):
             return await self.agents[pod].wait()
@@ -88,9 +111,11 @@ class Fleet:
     async def until_step(self, steps: int, *, size: int) -> JobReport:
         """Wait until a world of `size` has done `steps` steps of its own."""
         return await self.until(
-            lambda report: report.size == size
-            and report.history[-1].first_step is not None
-            and (report.history[-1].last_step or 0) >= report.history[-1].first_step + steps
+            lambda report: (
+                report.size == size
+                and report.history[-1].first_step is not None
+                and (report.history[-1].last_step or 0) >= report.history[-1].first_step + steps
+            )
         )
 
 
@@ -99,20 +124,13 @@ async def fleet(
     folder: Path, command: Sequence[str], limits: worlds.Limits
 ) -> AsyncIterator[Fleet]:
     """A fleet whose agents are all dead when the context is left."""
-    recorded: list[int] = []
-
-    async def record(_job: str, number: int) -> None:
-        recorded.append(number)
-
-    coordinator = Coordinator(record=record, authorize=expect_token("token"))
-    coordinator.set_job(JOB, limits)
-    async with coordinator.serving("127.0.0.1", 0) as port:
-        made = Fleet(coordinator, port, folder, command, recorded=recorded)
-        coordinator.watchers.append(lambda _job: made.changed.set())
-        try:
-            yield made
-        finally:
-            for agent in made.agents.values():
-                if agent.returncode is None:
-                    agent.kill()
-                await agent.wait()
+    made = Fleet(folder, command, limits)
+    await made.serve()
+    try:
+        yield made
+    finally:
+        for agent in made.agents.values():
+            if agent.returncode is None:
+                agent.kill()
+            await agent.wait()
+        await made.stop_serving()

@@ -61,7 +61,10 @@ class Staged:
             ) from error
         except OSError as error:
             raise _failed_save(id, directory, error) from error
-        durable.sync_directory(directory)
+        try:
+            durable.sync_directory(directory)
+        except OSError as error:
+            log.warning("checkpoint %s is published, but a power cut may undo it: %s", id, error)
         return self.manifest
 
     def discard(self) -> None:
@@ -112,8 +115,7 @@ class Catalogue:
 
     def load(self, manifest: Manifest, *, map_location: Any = "cpu") -> dict[str, Any]:
         """The state as it was given to `stage`. Nothing in the file can run code."""
-        name = next(name for name in manifest.files if Path(name).name == STATE_FILE)
-        path = self.directory / name
+        path = self.directory / next(iter(manifest.files))
         try:
             state = torch.load(path, map_location=map_location, weights_only=True)
         except Exception as error:  # a damaged archive raises anything from KeyError to EOFError
@@ -173,10 +175,9 @@ class Catalogue:
         if old and not any(self._is_intact(manifest) for manifest in readable[:keep]):
             spared = next((manifest for manifest in old if self._is_intact(manifest)), None)
             old = [manifest for manifest in old if manifest is not spared]
-        for manifest in old:
-            self._retire(manifest)
+        gone = [manifest.id for manifest in old if self._retire(manifest)]
         self._sweep()
-        return [manifest.id for manifest in old]
+        return gone
 
     def _damage(self, manifest: Manifest) -> str:
         for name, expected in manifest.files.items():
@@ -200,18 +201,22 @@ class Catalogue:
             self._hashed |= found
         return intact
 
-    def _retire(self, manifest: Manifest) -> None:
+    def _retire(self, manifest: Manifest) -> bool:
         """First the manifest, then the data: a kill in between leaves no half checkpoint."""
         history = self.directory / HISTORY
-        history.mkdir(exist_ok=True)
         name = f"{manifest.id}.json"
         try:
+            history.mkdir(exist_ok=True)
             os.replace(self.directory / name, history / name)
+            durable.sync_directory(self.directory)
         except FileNotFoundError:
-            return  # another process prunes too
-        durable.sync_directory(self.directory)
+            return False  # another process prunes too
+        except OSError as error:  # no reason to stop training
+            log.warning("checkpoint %s could not be pruned: %s", manifest.id, error)
+            return False
         for folder in {self.directory / Path(file).parent for file in manifest.files}:
             shutil.rmtree(folder, ignore_errors=True)
+        return True
 
     def _sweep(self) -> None:
         """Remove old data folders that no manifest names."""

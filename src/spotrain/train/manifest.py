@@ -53,7 +53,10 @@ class Manifest:
         """Raises ValueError, KeyError, TypeError or AttributeError for anything else."""
         document = json.loads(text)
         id = CheckpointId.parse(document["id"])
-        files = {name: DataFile(**entry) for name, entry in document["files"].items()}
+        files = {
+            name: DataFile(size=int(entry["size"]), sha256=str(entry["sha256"]))
+            for name, entry in document["files"].items()
+        }
         if not files or not all(_is_own(name, id) for name in files):
             # Pruning removes the folder of a file: "../x" or "x" would take far more with it.
             raise ValueError(f"files {sorted(files)} must have the form {id}.<attempt>/<file>")

@@ -1,0 +1,1 @@
+"""What a job did, kept and cost: pure calculations on records that others wrote."""

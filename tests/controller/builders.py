@@ -1,0 +1,156 @@
+"""Small builders: a job, pods, pools and an observation, each with one dull default."""
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from spotrain.controller.model import (
+    CreatePod,
+    DeletePod,
+    NodeView,
+    Observed,
+    Plan,
+    PodView,
+    WorldView,
+)
+from spotrain.controller.reconcile import reconcile
+from spotrain.controller.status import JobStatus
+from spotrain.job import ElasticJob, Pool, parse_job
+
+NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
+LONG_AGO = NOW - timedelta(hours=1)
+_births = itertools.count()
+
+
+def after(seconds: float) -> datetime:
+    return NOW + timedelta(seconds=seconds)
+
+
+def document(**spec: Any) -> dict[str, Any]:
+    """An ElasticJob of three workers; `worker` and `template` reach into its one replica spec."""
+    worker = {
+        "replicas": 3,
+        "template": {"spec": {"containers": [{"name": "elasticjob-worker", "image": "img"}]}},
+        **spec.pop("worker", {}),
+    }
+    return {
+        "apiVersion": "elastic.pytorch.org/v1alpha1",
+        "kind": "ElasticJob",
+        "metadata": {"name": "digits", "namespace": "jobs", "uid": "job-uid", "generation": 1},
+        "spec": {
+            "minReplicas": 1,
+            "maxReplicas": 3,
+            **spec,
+            "replicaSpecs": {"Worker": worker},
+        },
+    }
+
+
+def job(**spec: Any) -> ElasticJob:
+    return parse_job(document(**spec))
+
+
+def pod(index: int, phase: Any = "Running", **changes: Any) -> PodView:
+    view = PodView(
+        name=f"digits-worker-{index}",
+        uid=f"uid-{index}",
+        index=index,
+        phase=phase,
+        node="node-1",
+        ready=phase == "Running",
+        deleting=False,
+        exit_code={"Succeeded": 0, "Failed": 1}.get(phase),
+        reason="",
+        disrupted=False,
+        message="",
+        created_at=LONG_AGO,
+        unschedulable="",
+    )
+    return replace(view, **changes)
+
+
+def node(name: str, **changes: Any) -> NodeView:
+    return replace(NodeView(name, "t4-spot", "a", ready=True, cordoned=False), **changes)
+
+
+def pool(name: str = "t4-spot", **changes: Any) -> Pool:
+    values: dict[str, Any] = {
+        "name": name,
+        "gpu": "t4",
+        "gpus_per_node": 1,
+        "capacity": "spot",
+        "zones": ("a", "b"),
+        "instance_types": ("g4dn.xlarge", "g4dn.2xlarge"),
+        "max_nodes": 8,
+        "notice_seconds": 90,
+        "spot_usd_per_hour": 0.18,
+        "on_demand_usd_per_hour": 0.53,
+    }
+    return Pool(**values | changes)
+
+
+def world(number: int = 1, size: int = 3, **changes: Any) -> WorldView:
+    return replace(WorldView(number, size, "running", since=LONG_AGO, step=100), **changes)
+
+
+def seen(*pods: PodView, **changes: Any) -> Observed:
+    return replace(Observed(pods=pods), **changes)
+
+
+def applied(observed: Observed, plan: Plan, now: datetime = NOW) -> Observed:
+    """The cluster right after a plan: new pods wait, removed ones are on their way out."""
+    removed = {action.uid for action in plan.actions if isinstance(action, DeletePod)}
+    kept = [replace(p, deleting=True) if p.uid in removed else p for p in observed.pods]
+    new = [
+        pod(
+            action.index,
+            "Pending",
+            uid=f"born-{next(_births)}",
+            node=None,
+            created_at=now,
+        )
+        for action in plan.actions
+        if isinstance(action, CreatePod)
+    ]
+    return replace(observed, pods=tuple(kept + new), status=plan.status)
+
+
+def cleared(observed: Observed) -> Observed:
+    """Pods on their way out have left."""
+    return replace(observed, pods=tuple(p for p in observed.pods if not p.deleting))
+
+
+def changed(observed: Observed, index: int, **changes: Any) -> Observed:
+    """One pod looks different now."""
+    pods = tuple(replace(p, **changes) if p.index == index else p for p in observed.pods)
+    return replace(observed, pods=pods)
+
+
+def started(this: ElasticJob, **changes: Any) -> Observed:
+    """A job all of whose workers are ready, and that knows it."""
+    everyone = seen(*(pod(index) for index in range(this.replicas)), **changes)
+    plan = reconcile(this, everyone, LONG_AGO)
+    return replace(everyone, status=plan.status)
+
+
+def created(plan: Plan) -> list[int]:
+    return [action.index for action in plan.actions if isinstance(action, CreatePod)]
+
+
+def deleted(plan: Plan) -> list[str]:
+    return [action.name for action in plan.actions if isinstance(action, DeletePod)]
+
+
+def reasons(plan: Plan) -> list[str]:
+    return [event.reason for event in plan.events]
+
+
+def truths(status: JobStatus) -> dict[str, str]:
+    """Condition -> reason, of those that hold."""
+    return {c.type: c.reason for c in status.conditions if c.status == "True"}
+
+
+def names(pods: Iterable[PodView]) -> set[str]:
+    return {p.name for p in pods}

@@ -1,0 +1,117 @@
+"""Who was taken away, and who failed."""
+
+from typing import Any
+
+import pytest
+
+from spotrain.controller.disruption import find_disruptions, is_disrupted
+from spotrain.controller.reconcile import reconcile
+from spotrain.controller.status import JobStatus
+from tests.controller.builders import NOW, after, deleted, job, node, pod, reasons, seen
+
+SIGNAL = "SignalException: Process 1 got signal: 15"
+OWN_WAY: dict[str, Any] = {"rdzvEndpoint": "etcd-service:2379"}
+
+
+@pytest.mark.parametrize(
+    ("policy", "pod_is", "expected"),
+    [
+        pytest.param("ExitCode", {"exit_code": 1}, False, id="exit-1-is-a-failure"),
+        pytest.param("ExitCode", {"exit_code": 2}, False, id="usage-is-a-failure"),
+        pytest.param("ExitCode", {"exit_code": 139}, False, id="a-crash-is-a-failure"),
+        pytest.param("ExitCode", {"exit_code": 130}, True, id="sigint"),
+        pytest.param("ExitCode", {"exit_code": 137}, True, id="sigkill"),
+        pytest.param("ExitCode", {"exit_code": 138}, True, id="sigusr1"),
+        pytest.param("ExitCode", {"exit_code": 143}, True, id="sigterm"),
+        pytest.param("OnFailure", {"exit_code": 143}, True, id="on-failure-knows-signals-too"),
+        pytest.param("Always", {"exit_code": 137}, True, id="and-always"),
+        pytest.param("Never", {"exit_code": 137}, False, id="never-excuses-no-code"),
+        pytest.param("Never", {"exit_code": 1, "disrupted": True}, True, id="but-a-drain"),
+        pytest.param(
+            "ExitCode", {"exit_code": 137, "reason": "OOMKilled"}, False, id="out-of-memory"
+        ),
+        pytest.param("ExitCode", {"exit_code": None, "reason": "Evicted"}, True, id="evicted"),
+        pytest.param("Never", {"exit_code": None, "reason": "NodeLost"}, True, id="node-lost"),
+        pytest.param("ExitCode", {"exit_code": 1, "reason": "Shutdown"}, True, id="node-shutdown"),
+        pytest.param("ExitCode", {"exit_code": 1, "reason": "Preempting"}, True, id="preempted"),
+        pytest.param("ExitCode", {"exit_code": 1, "reason": "Terminated"}, True, id="terminated"),
+        pytest.param("ExitCode", {"exit_code": 1, "disrupted": True}, True, id="condition"),
+        pytest.param("ExitCode", {"exit_code": None}, False, id="no-evidence-is-a-failure"),
+        pytest.param("ExitCode", {"exit_code": 1, "reason": "Error"}, False, id="plain-error"),
+    ],
+)
+def test_what_ended_a_worker_decides_whether_it_counts(
+    policy: str, pod_is: dict[str, Any], expected: bool
+) -> None:
+    this = job(worker={"restartPolicy": policy})
+    assert is_disrupted(this, pod(0, "Failed", **pod_is)) is expected
+
+
+def test_with_torchruns_own_rendezvous_peers_of_a_lost_worker_are_no_failures() -> None:
+    """Stock torchrun exits 1 whatever happened; only its message tells."""
+    fallen = pod(0, "Failed", exit_code=1, message=SIGNAL)
+    assert is_disrupted(job(**OWN_WAY), fallen)
+    assert not is_disrupted(job(), fallen)
+
+
+def test_a_disrupted_worker_is_removed_at_once_and_no_failure_counted() -> None:
+    plan = reconcile(job(), seen(pod(0), pod(1, "Failed", exit_code=137), pod(2)), NOW)
+    assert deleted(plan) == ["digits-worker-1"]
+    assert plan.status.restarts.disruptions == 1
+    assert plan.status.restarts.failures == 0
+    assert "Disrupted" in reasons(plan)
+
+
+def test_each_disruption_is_counted_once_however_often_it_is_seen() -> None:
+    drained = seen(pod(0, disrupted=True), pod(1), pod(2))
+    first = reconcile(job(), drained, NOW)
+    leaving = seen(pod(0, disrupted=True, deleting=True), pod(1), pod(2), status=first.status)
+    second = reconcile(job(), leaving, after(1))
+    ended = seen(
+        pod(0, "Failed", exit_code=143, disrupted=True, deleting=True),
+        pod(1),
+        pod(2),
+        status=second.status,
+    )
+    third = reconcile(job(), ended, after(2))
+    assert [p.status.restarts.disruptions for p in (first, second, third)] == [1, 1, 1]
+    assert reasons(second) == []
+
+
+def test_a_worker_that_we_removed_ourselves_is_no_disruption() -> None:
+    this = job(minReplicas=1, maxReplicas=3, worker={"replicas": 2})
+    plan = reconcile(this, seen(pod(0), pod(1), pod(2)), NOW)
+    assert deleted(plan) == ["digits-worker-2"]
+    ended = seen(pod(0), pod(1), pod(2, "Failed", exit_code=143, deleting=True), status=plan.status)
+    assert reconcile(this, ended, after(1)).status.restarts.disruptions == 0
+
+
+def test_a_worker_killed_at_its_start_is_replaced_after_a_breath() -> None:
+    young = seen(pod(0, "Failed", exit_code=137, created_at=NOW))
+    found = find_disruptions(job(), young, NOW)
+    assert found.removals == ()
+    assert found.look_again == after(5)
+    assert len(find_disruptions(job(), young, after(5)).removals) == 1
+
+
+@pytest.mark.parametrize(
+    ("nodes", "seconds", "forced"),
+    [
+        pytest.param((node("node-2"),), 31, True, id="node-deleted"),
+        pytest.param((node("node-1", ready=False),), 31, True, id="node-not-ready"),
+        pytest.param((node("node-1", ready=False),), 29, False, id="not-before-its-time"),
+        pytest.param((node("node-1"),), 999, False, id="a-living-node-gets-its-time"),
+        pytest.param((), 999, False, id="nobody-may-list-nodes"),
+    ],
+)
+def test_a_pod_stuck_on_a_lost_node_is_forced_out(
+    nodes: tuple[Any, ...], seconds: int, forced: bool
+) -> None:
+    stuck = seen(pod(0, deleting=True, delete_by=NOW), nodes=nodes)
+    removals = find_disruptions(job(), stuck, after(seconds)).removals
+    assert [r.grace_seconds for r in removals] == ([0] if forced else [])
+
+
+def test_counted_pods_are_forgotten_when_they_are_gone() -> None:
+    status = JobStatus(counted_pods=("uid-9",))
+    assert reconcile(job(), seen(pod(0), status=status), NOW).status.counted_pods == ()

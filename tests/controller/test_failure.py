@@ -1,0 +1,125 @@
+"""Failures of the training: counted once a generation, tried again with pauses, then the end."""
+
+import pytest
+
+from spotrain.controller.failure import find_failures, pause
+from spotrain.controller.reconcile import reconcile
+from spotrain.controller.status import FailureMark, JobStatus, Restarts
+from tests.controller.builders import (
+    NOW,
+    after,
+    applied,
+    cleared,
+    created,
+    deleted,
+    job,
+    pod,
+    reasons,
+    seen,
+    truths,
+)
+
+
+def test_a_failed_worker_stays_with_its_logs_until_the_pause_is_over() -> None:
+    this, crashed = job(), seen(pod(0), pod(1, "Failed"), pod(2))
+    first = reconcile(this, crashed, NOW)
+    assert first.actions == ()
+    assert first.requeue_at == after(10)
+    assert truths(first.status)["Restarting"] == "BackingOff"
+    assert reasons(first) == ["ElasticJobRestarting"]
+    again = reconcile(this, applied(crashed, first), after(10))
+    assert deleted(again) == ["digits-worker-1"]
+    assert again.status.restarts.failures == 1
+    gone = cleared(applied(crashed, again))
+    assert created(reconcile(this, gone, after(11))) == [1]
+
+
+def test_workers_that_fall_together_are_one_failure() -> None:
+    this, one = job(), seen(pod(0, "Failed"), pod(1), pod(2))
+    first = reconcile(this, one, NOW)
+    rest = seen(pod(0, "Failed"), pod(1, "Failed"), pod(2, "Failed"), status=first.status)
+    second = reconcile(this, rest, after(8))
+    assert second.status.restarts.failures == 1
+    assert reasons(second) == []
+    third = reconcile(this, applied(rest, second), after(10))
+    assert len(deleted(third)) == 3
+
+
+def test_a_replacement_that_fails_is_another_failure() -> None:
+    this = job()
+    status = JobStatus(last_failure=FailureMark(NOW, 1), restarts=Restarts(failures=1))
+    fresh = seen(pod(0, "Failed", created_at=after(11)), pod(1), pod(2), status=status)
+    found = find_failures(this, fresh, after(20))
+    assert (found.total, found.mark) == (2, FailureMark(after(20), 2))
+    assert found.retry_at == after(40)
+
+
+def test_a_survivor_that_fails_much_later_is_another_failure() -> None:
+    status = JobStatus(last_failure=FailureMark(NOW, 1), restarts=Restarts(failures=1))
+    later = seen(pod(0, "Failed"), pod(1), pod(2), status=status)
+    assert find_failures(job(), later, after(61)).total == 2
+
+
+@pytest.mark.parametrize(
+    ("streak", "seconds"),
+    [(1, 10), (2, 20), (3, 40), (4, 80), (5, 160), (6, 320), (7, 360), (500, 360)],
+)
+def test_pauses_double_up_to_six_minutes(streak: int, seconds: int) -> None:
+    assert pause(FailureMark(NOW, streak)).total_seconds() == seconds
+
+
+def test_a_healthy_time_begins_the_pauses_anew_but_forgets_no_failure() -> None:
+    status = JobStatus(last_failure=FailureMark(NOW, 4), restarts=Restarts(failures=4))
+    later = seen(pod(0, "Failed"), status=status)
+    found = find_failures(job(), later, after(80 + 601))
+    assert found.mark == FailureMark(after(681), 1)
+    assert found.total == 5
+
+
+def test_one_failure_more_than_forgiven_ends_the_job() -> None:
+    this = job(backoffLimit=1)
+    status = JobStatus(last_failure=FailureMark(NOW, 1), restarts=Restarts(failures=1))
+    crashed = pod(0, "Failed", created_at=after(11), message="ValueError: nan")
+    plan = reconcile(this, seen(crashed, pod(1), pod(2), status=status), after(20))
+    failed = plan.status.condition("Failed")
+    assert failed is not None
+    assert (failed.status, failed.reason) == ("True", "BackoffLimitExceeded")
+    assert failed.message == (
+        "failed 2 times, backoffLimit is 1; "
+        "last: digits-worker-0 failed with exit code 1 (ValueError: nan)."
+    )
+    assert plan.status.completion_time == after(20)
+    assert reasons(plan) == ["ElasticJobFailed"]
+
+
+@pytest.mark.parametrize("policy", ["Never", "OnFailure", "Always", "ExitCode"])
+@pytest.mark.parametrize(
+    ("fate", "outcome"),
+    [
+        pytest.param({"exit_code": 1}, "failure", id="exit-1"),
+        pytest.param({"exit_code": 137}, "signal", id="exit-137"),
+        pytest.param({"exit_code": 137, "reason": "OOMKilled"}, "failure", id="out-of-memory"),
+        pytest.param({"exit_code": None, "reason": "Evicted"}, "disruption", id="evicted"),
+        pytest.param({"exit_code": 1, "disrupted": True}, "disruption", id="drained"),
+        pytest.param({"exit_code": 0, "phase": "Succeeded"}, "success", id="exit-0"),
+        pytest.param(None, "deleted", id="deleted"),
+    ],
+)
+def test_every_policy_meets_every_fate(
+    policy: str, fate: dict[str, object] | None, outcome: str
+) -> None:
+    this = job(worker={"restartPolicy": policy})
+    lost = [] if fate is None else [pod(1, **{"phase": "Failed", **fate})]
+    plan = reconcile(this, seen(pod(0), *lost, pod(2)), NOW)
+    if outcome == "success":
+        assert "Succeeded" in truths(plan.status)
+    elif outcome == "deleted":
+        assert created(plan) == [1]
+    elif outcome == "disruption" or (outcome == "signal" and policy != "Never"):
+        assert deleted(plan) == ["digits-worker-1"]
+        assert plan.status.restarts.failures == 0
+    elif policy == "Never":
+        assert truths(plan.status)["Failed"] == "BackoffLimitExceeded"
+    else:
+        assert plan.status.restarts.failures == 1
+        assert truths(plan.status)["Restarting"] == "BackingOff"

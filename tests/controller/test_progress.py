@@ -1,0 +1,58 @@
+"""What the status says of training, and how often it may say it."""
+
+from spotrain.controller.progress import report
+from spotrain.controller.reconcile import reconcile
+from spotrain.controller.status import JobStatus, Progress, Restarts, WorldStatus
+from tests.controller.builders import LONG_AGO, NOW, after, job, pod, seen, world
+
+
+def status(number: int = 4, size: int = 3, step: int = 100) -> JobStatus:
+    return JobStatus(
+        world=WorldStatus(number, size, LONG_AGO, step),
+        progress=Progress(step, NOW),
+        restarts=Restarts(growths=2),
+    )
+
+
+def test_the_first_world_is_no_growth() -> None:
+    first = report(seen(world=world(1, 3)), NOW)
+    assert first.world == WorldStatus(1, 3, LONG_AGO, 100)
+    assert first.progress == Progress(100, NOW)
+    assert first.growths == 0
+
+
+def test_a_larger_world_is_a_growth_and_a_smaller_one_is_none() -> None:
+    assert report(seen(world=world(5, 4), status=status()), NOW).growths == 3
+    assert report(seen(world=world(5, 2), status=status()), NOW).growths == 2
+
+
+def test_steps_are_written_every_fifteen_seconds_at_most() -> None:
+    observed = seen(world=world(4, 3, step=120), status=status())
+    early, late = report(observed, after(14)), report(observed, after(15))
+    assert early.progress == Progress(100, NOW)
+    assert early.look_again == after(15)
+    assert late.progress == Progress(120, after(15))
+
+
+def test_a_new_world_and_the_jobs_end_do_not_wait() -> None:
+    newer = report(seen(world=world(5, 2, step=130), status=status()), after(1))
+    assert newer.progress == Progress(130, after(1))
+    ended = report(seen(world=world(4, 3, step=130), status=status()), after(1), last=True)
+    assert ended.progress == Progress(130, after(1))
+
+
+def test_a_coordinator_that_no_longer_leads_is_not_believed() -> None:
+    old = report(seen(world=world(3, 8, step=5), status=status()), after(60))
+    assert (old.world, old.growths) == (status().world, 2)
+    assert old.progress == Progress(100, NOW)
+
+
+def test_a_coordinator_that_knows_nothing_leaves_the_last_word_standing() -> None:
+    assert report(seen(status=status()), after(60)).world == status().world
+    assert report(seen(world=world(4, 0), status=status()), after(60)).world == status().world
+
+
+def test_the_last_step_is_on_record_when_the_job_has_succeeded() -> None:
+    observed = seen(pod(0, "Succeeded"), world=world(4, 3, step=130), status=status())
+    plan = reconcile(job(), observed, after(1))
+    assert plan.status.progress == Progress(130, after(1))

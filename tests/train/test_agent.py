@@ -1,0 +1,194 @@
+"""Real agents and real torch processes through interruptions, on loopback."""
+
+import asyncio
+import os
+import re
+import signal
+from pathlib import Path
+
+from spotrain import contract, worlds
+from spotrain.ledger.exactness import Exactness, audit
+from spotrain.ledger.samples import read_commits, read_sample_log
+from spotrain.worlds import Limits, Reason
+from tests.train.fleet import Fleet, fleet
+
+SCRIPTS = Path(__file__).parent / "scripts"
+SAMPLES = 400
+LIMITS = Limits(min_size=1, max_size=3, desired_size=2, growth_delay_seconds=0.2, max_restarts=2)
+
+
+def session(folder: Path, *options: str) -> list[str]:
+    return [str(SCRIPTS / "session.py"), str(folder / "out"), *options]
+
+
+def audit_of(folder: Path) -> Exactness:
+    return audit(
+        size=SAMPLES,
+        commits=read_commits(folder / "out" / "checkpoints"),
+        consumed=read_sample_log(folder / "samples"),
+    )
+
+
+def ranks_of(fleet: Fleet, pod: str) -> list[int]:
+    """Process ids of the ranks of an agent."""
+    pid = fleet.agents[pod].pid
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in children]
+
+
+async def test_a_job_lives_through_notice_loss_and_growth_and_counts_every_sample_once(
+    tmp_path: Path,
+) -> None:
+    async with fleet(tmp_path, session(tmp_path), LIMITS) as job:
+        await job.start("a")
+        await job.start("b")
+        await job.until_step(5, size=2)
+        await job.start("c")
+        await job.until_step(5, size=3)
+        job.notice("b")
+        await job.until_step(5, size=2)
+        assert await job.exit_code("b") == contract.EXIT_NOTICE
+        job.kill(job.report.history[-1].members[0])
+        await job.until_step(5, size=1)
+        await job.start("d")
+        await job.until_step(5, size=2)
+        job.let_finish()
+        report = await job.until(lambda report: report.outcome != "")
+        assert await job.exit_code("d") == contract.EXIT_OK
+    assert (report.outcome, report.restarts) == ("succeeded", 0)
+    ended = [(chapter.reason, chapter.steps_lost) for chapter in report.history]
+    planned = [lost for reason, lost in ended if reason in (Reason.GROWTH, Reason.NOTICE)]
+    assert planned == [0] * len(planned)
+    assert {reason for reason, _ in ended} == {
+        Reason.GROWTH,
+        Reason.NOTICE,
+        Reason.LOSS,
+        Reason.FINISHED,
+    }
+    assert job.recorded == [chapter.number for chapter in report.history]
+    exact = audit_of(tmp_path)
+    assert (exact.lost, exact.repeated, exact.problems) == (0, 0, ())
+    assert exact.epochs_checked >= 1
+
+
+async def test_survivors_train_on_while_a_killed_rank_starts_anew(tmp_path: Path) -> None:
+    async with fleet(tmp_path, session(tmp_path), LIMITS) as job:
+        await job.start("a")
+        await job.start("b")
+        await job.until_step(5, size=2)
+        os.kill(ranks_of(job, "a")[0], signal.SIGKILL)
+        await job.until_step(5, size=1)
+        assert job.report.history[-1].members == ("b",)
+        report = await job.until_step(5, size=2)
+        assert report.restarts == 1
+        assert report.history[-1].members == ("b", "a")
+
+
+async def test_a_fault_of_the_script_ends_the_job_after_the_allowed_restarts(
+    tmp_path: Path,
+) -> None:
+    command = session(tmp_path, "--fail-at", "7")
+    async with fleet(tmp_path, command, LIMITS) as job:
+        await job.start("a")
+        await job.start("b")
+        report = await job.until(lambda report: report.outcome != "")
+        assert await job.exit_code("a") == contract.EXIT_FAILED
+        assert await job.exit_code("b") == contract.EXIT_FAILED
+    assert (report.outcome, report.restarts) == ("failed", LIMITS.max_restarts + 1)
+    assert "restarts allowed: 2" in report.message
+    assert "ValueError: the script has a fault" in (tmp_path / "a.log").read_text()
+
+
+async def test_a_plain_script_is_restarted_for_each_world_and_finishes(tmp_path: Path) -> None:
+    command = [str(SCRIPTS / "plain.py"), str(tmp_path / "state.pt"), "400"]
+    async with fleet(tmp_path, command, LIMITS) as job:
+        await job.start("a")
+        await job.start("b")
+        await job.until(lambda report: report.size == 2)
+        await _until_logged(tmp_path, r"step \d+ world 2")
+        job.notice("b")
+        assert await job.exit_code("b") == contract.EXIT_NOTICE
+        await _until_logged(tmp_path, r"step \d+ world 1")
+        report = await job.until(lambda report: report.outcome != "")
+        assert await job.exit_code("a") == contract.EXIT_OK
+    assert [chapter.size for chapter in report.history] == [2, 1]
+    assert report.restarts == 0
+    starts = [int(n) for n in re.findall(r"start at (\d+)", (tmp_path / "a.log").read_text())]
+    assert starts[0] == 0
+    assert starts[1] > 0
+
+
+async def test_ranks_die_with_their_agent(tmp_path: Path) -> None:
+    async with fleet(tmp_path, session(tmp_path), LIMITS) as job:
+        await job.start("a")
+        await job.until_step(2, size=1)
+        (rank,) = ranks_of(job, "a")
+        job.kill("a")
+        await job.exit_code("a")
+        async with asyncio.timeout(60):
+            while Path(f"/proc/{rank}").exists():
+                await asyncio.sleep(0.01)
+
+
+async def test_training_goes_on_while_the_coordinator_is_away(tmp_path: Path) -> None:
+    async with fleet(tmp_path, session(tmp_path), LIMITS) as job:
+        await job.start("a")
+        await job.start("b")
+        before = await job.until_step(5, size=2)
+        await job.restart_coordinator(number=before.number)
+        after = await job.until(lambda report: report.step > before.step + 5)
+        assert (after.size, after.number) == (2, before.number)
+        job.notice("b")
+        await job.until_step(5, size=1)
+        assert await job.exit_code("b") == contract.EXIT_NOTICE
+        assert job.report.history[-1].number == before.number + 1
+
+
+async def test_a_new_job_goes_on_in_an_old_output_under_higher_world_numbers(
+    tmp_path: Path,
+) -> None:
+    limits = Limits(min_size=1, max_size=1, desired_size=1)
+    first = session(tmp_path, "--epochs", "1", "--pause", "0")
+    async with fleet(tmp_path, first, limits) as job:
+        await job.start("a")
+        await job.until(lambda report: report.outcome != "")
+        await job.exit_code("a")
+    async with fleet(tmp_path, session(tmp_path, "--epochs", "2", "--pause", "0"), limits) as job:
+        await job.start("b")
+        report = await job.until(lambda report: report.outcome != "")
+        await job.exit_code("b")
+    assert report.history[-1].number == 2
+    assert report.history[-1].first_step == SAMPLES // 4
+    assert audit_of(tmp_path).problems == ()
+
+
+async def test_two_ranks_of_one_agent_share_its_place_in_the_world(tmp_path: Path) -> None:
+    command = ["--nproc-per-node", "2", *session(tmp_path)]
+    async with fleet(tmp_path, command, LIMITS) as job:
+        await job.start("a")
+        await job.start("b")
+        await job.until_step(3, size=2)
+        logs = (tmp_path / "a.log").read_text() + (tmp_path / "b.log").read_text()
+        assert set(re.findall(r"rank (\d) of 4", logs)) == set("0123")
+        job.notice("a")
+        assert await job.exit_code("a") == contract.EXIT_NOTICE
+        job.let_finish()
+        report = await job.until(lambda report: report.outcome != "")
+        assert await job.exit_code("b") == contract.EXIT_OK
+    assert report.history[0].steps_lost == 0
+    assert audit_of(tmp_path).problems == ()
+
+
+async def test_a_notice_before_any_world_just_ends_the_worker(tmp_path: Path) -> None:
+    limits = worlds.Limits(min_size=2, max_size=2, desired_size=2)
+    async with fleet(tmp_path, session(tmp_path), limits) as job:
+        await job.start("a")
+        await _until_logged(tmp_path, "connected")
+        job.notice("a")
+        assert await job.exit_code("a") == contract.EXIT_NOTICE
+
+
+async def _until_logged(folder: Path, pattern: str) -> None:
+    async with asyncio.timeout(120):
+        while not any(re.search(pattern, path.read_text()) for path in folder.glob("*.log")):
+            await asyncio.sleep(0.05)
