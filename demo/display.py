@@ -20,34 +20,47 @@ REFRESH_SECONDS = 0.25
 @asynccontextmanager
 async def showing(engine: Engine, console: Console) -> AsyncIterator[None]:
     """A live view on a terminal; plain lines of what happens where there is none."""
-    if not console.is_terminal:
-        task = asyncio.create_task(_print_story(engine, console))
+    story = Story(engine, console)
+    if console.is_terminal:
+        live = Live(console=console, auto_refresh=False, transient=True)
+        with live:
+            task = asyncio.create_task(_refresh(engine, live))
+            try:
+                yield
+            finally:
+                task.cancel()
+    else:
+        task = asyncio.create_task(story.follow())
         try:
             yield
         finally:
             task.cancel()
-        return
-    with Live(console=console, auto_refresh=False, transient=True) as live:
-        task = asyncio.create_task(_refresh(engine, live))
-        try:
-            yield
-        finally:
-            task.cancel()
+    story.tell()
+
+
+class Story:
+    """What happened, line by line, each line once."""
+
+    def __init__(self, engine: Engine, console: Console) -> None:
+        self._engine, self._console = engine, console
+        self._start, self._told = engine.now(), 0
+
+    def tell(self) -> None:
+        for happening in self._engine.story[self._told :]:
+            seconds = happening.at - self._start
+            self._console.print(f"{seconds:6.1f} s  {happening.text}", highlight=False)
+        self._told = len(self._engine.story)
+
+    async def follow(self) -> None:
+        while True:
+            self.tell()
+            await asyncio.sleep(REFRESH_SECONDS)
 
 
 async def _refresh(engine: Engine, live: Live) -> None:
     start = engine.now()
     while True:
         live.update(_view(engine, start), refresh=True)
-        await asyncio.sleep(REFRESH_SECONDS)
-
-
-async def _print_story(engine: Engine, console: Console) -> None:
-    start, shown = engine.now(), 0
-    while True:
-        for happening in engine.story[shown:]:
-            console.print(f"{happening.at - start:6.1f} s  {happening.text}", highlight=False)
-        shown = len(engine.story)
         await asyncio.sleep(REFRESH_SECONDS)
 
 
@@ -80,13 +93,12 @@ def print_report(report: Report, console: Console) -> None:
         table.add_column(column, justify="left" if column == "ended by" else "right")
     for world in report.worlds:
         planned = str(world.reason) in PLANNED
-        style = "green" if planned else "red" if str(world.reason) == "loss" else ""
+        style = "green" if planned else "red" if str(world.reason) == "loss" else "none"
         steps = "" if world.first_step is None else f"{world.first_step} - {world.last_step}"
         pause = "" if world.pause_seconds is None else f"{world.pause_seconds:.2f} s"
         lost = "" if world.steps_lost is None else str(world.steps_lost)
-        table.add_row(
-            str(world.number), str(world.size), steps, f"[{style}]{world.reason}[/]", pause, lost
-        )
+        reason = Text(str(world.reason), style=style)
+        table.add_row(str(world.number), str(world.size), steps, reason, pause, lost)
     console.print(table)
     samples, cost = report.samples, report.cost
     verdicts = Table.grid(padding=(0, 3))

@@ -1,12 +1,12 @@
 """Small builders: a job, pods, pools and an observation, each with one dull default."""
 
 import itertools
-from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from spotrain.controller.model import (
+    CLUSTER_COORDINATOR,
     CreatePod,
     DeletePod,
     NodeView,
@@ -15,9 +15,10 @@ from spotrain.controller.model import (
     PodView,
     WorldView,
 )
+from spotrain.controller.pod import build_pod
 from spotrain.controller.reconcile import reconcile
 from spotrain.controller.status import JobStatus
-from spotrain.job import ElasticJob, Pool, parse_job
+from spotrain.job import ElasticJob, Offer, Pool, parse_job
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(hours=1)
@@ -152,5 +153,20 @@ def truths(status: JobStatus) -> dict[str, str]:
     return {c.type: c.reason for c in status.conditions if c.status == "True"}
 
 
-def names(pods: Iterable[PodView]) -> set[str]:
-    return {p.name for p in pods}
+OFFER = Offer(pool(), "a")
+
+
+def with_container(*others: dict[str, Any], spec: Any = None, **fields: Any) -> ElasticJob:
+    """A job whose training container has these fields; `others` stand beside it."""
+    container = {"name": "elasticjob-worker", "image": "img", **fields}
+    return job(worker={"template": {"spec": {"containers": [*others, container], **(spec or {})}}})
+
+
+def built(this: ElasticJob, index: int = 1, **options: Any) -> dict[str, Any]:
+    offer = options.pop("offer", OFFER)
+    return build_pod(this, index, offer, options.pop("coordinator", CLUSTER_COORDINATOR), **options)
+
+
+def environment(manifest: dict[str, Any], container: int = 0) -> dict[str, Any]:
+    variables = manifest["spec"]["containers"][container].get("env", [])
+    return {v["name"]: v.get("value", v.get("valueFrom")) for v in variables}

@@ -4,7 +4,7 @@ import pytest
 
 from spotrain.controller.model import PodView
 from spotrain.controller.replicas import size
-from tests.controller.builders import document, job, node, pod, seen
+from tests.controller.builders import job, node, pod, seen
 
 NOBODY: frozenset[str] = frozenset()
 
@@ -82,7 +82,3 @@ def test_while_surplus_pods_terminate_at_their_own_speed_none_is_created() -> No
     this = job(minReplicas=1, maxReplicas=8, worker={"replicas": 2})
     pods = [pod(0), pod(3), pod(1, deleting=True)]
     assert size(this, seen(*pods), leaving=NOBODY).create == ()
-
-
-def test_the_document_of_the_builders_is_a_job_of_three() -> None:
-    assert document()["spec"]["replicaSpecs"]["Worker"]["replicas"] == 3

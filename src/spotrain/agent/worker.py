@@ -146,6 +146,7 @@ class Worker:
     def _take_coordinator(self, message: protocol.FromCoordinator) -> None:
         match message:
             case protocol.Welcome(uses_session=uses_session):
+                logger.info("connected as %s", self.pod)
                 if self.uses_session is None:
                     self.uses_session = uses_session
                 self._announce()

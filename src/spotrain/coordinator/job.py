@@ -126,6 +126,10 @@ class Job:
                 self.chapters = history.publish(self.chapters, world, self.since)
                 logger.info("%s: world %d of %d members", self.key, world.number, world.size)
                 self._tell(world.ids, publication(world))
+            case worlds.Adopted(world=world):
+                self.since = self.clock()
+                self.chapters = history.publish(self.chapters, world, self.since)
+                logger.info("%s: world %d trains on", self.key, world.number)
             case worlds.AskDrain(world=number, ids=ids, seconds=seconds, reason=reason):
                 self._tell(ids, protocol.Drain(world=number, seconds=seconds, reason=reason))
             case worlds.Restart(world=number, ids=ids):

@@ -84,6 +84,7 @@ class Engine:
         self.coordinator = Coordinator(record=self._record, authorize=expect_token(self._token))
         self._processes: dict[str, PodProcess] = {}
         self._wake = asyncio.Event()
+        self._told_worlds = 0
         self._counter = itertools.count(1)
         self._booting: dict[str, asyncio.TimerHandle] = {}
         self._address: CoordinatorAddress | None = None
@@ -143,6 +144,7 @@ class Engine:
         while True:
             self._wake.clear()
             requeue_at = self._converge()
+            self._tell_of_worlds()
             for watcher in self.watchers:
                 watcher()
             delay = None
@@ -315,6 +317,18 @@ class Engine:
     def _tell(self, text: str) -> None:
         logger.info("%s", text)
         self.story.append(Happening(self.now(), text))
+
+    def _tell_of_worlds(self) -> None:
+        """Once a world trains: how it differs from the one before, and what the change cost."""
+        worlds = self.report().history
+        while self._told_worlds < len(worlds) and worlds[self._told_worlds].first_step is not None:
+            world, before = worlds[self._told_worlds], worlds[: self._told_worlds]
+            cost = ""
+            if before and before[-1].pause_seconds is not None:
+                last = before[-1]
+                cost = f" after a pause of {last.pause_seconds:.2f} s, {last.steps_lost} steps lost"
+            self._tell(f"world {world.number}: {world.size} workers train{cost}")
+            self._told_worlds += 1
 
     def _touch(self) -> None:
         self._wake.set()

@@ -310,7 +310,7 @@ class Run:
     def _save(self) -> bool:
         """Whether the present state is committed: written, accepted, published."""
         id = CheckpointId(self.world, self._position.step)
-        if self._held == id or (self._saved == id and self._held is not None):
+        if id in (self._held, self._saved):
             return True
         self._saved_at = time.monotonic()
         try:
@@ -426,7 +426,11 @@ def newest_world(catalogue: Catalogue) -> int:
 
 def find(catalogue: Catalogue, id: CheckpointId) -> Manifest:
     """By its exact name: an NFS client may not list yet what another one has just written."""
-    return Manifest.from_json((catalogue.directory / f"{id}.json").read_text())
+    path = catalogue.directory / f"{id}.json"
+    try:
+        return Manifest.from_json(path.read_text())
+    except (OSError, ValueError, KeyError) as error:
+        raise WorldEnded(f"checkpoint {id} cannot be read from {path} any more: {error}") from error
 
 
 def may_be_a_lost_peer(error: RuntimeError) -> bool:

@@ -1,6 +1,7 @@
 """Worlds: who trains together, under which number, from which checkpoint. Pure throughout."""
 
 from spotrain.worlds.events import (
+    Adopted,
     AnswerCommit,
     AskDrain,
     Close,
@@ -40,6 +41,7 @@ from spotrain.worlds.state import (
 )
 
 __all__ = [
+    "Adopted",
     "AnswerCommit",
     "AskDrain",
     "Checkpoint",

@@ -142,6 +142,13 @@ class Publish:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Adopted:
+    """For the ledger: this world was already training when the coordinator came (back)."""
+
+    world: World
+
+
+@dataclass(frozen=True, kw_only=True)
 class AskDrain:
     world: int
     ids: tuple[str, ...]
@@ -186,4 +193,4 @@ class Close:
     message: str
 
 
-Command = Record | Publish | AskDrain | Restart | Release | AnswerCommit | Ended | Close
+Command = Record | Publish | Adopted | AskDrain | Restart | Release | AnswerCommit | Ended | Close

@@ -70,10 +70,14 @@ def progress(
     """A report of rank 0; `restored_step` comes with the first one of a world only."""
 
     def advanced(chapter: Chapter) -> Chapter:
-        chapter = replace(chapter, last_step=step, last_step_at=now, samples_per_step=samples)
-        if restored_step is None or chapter.first_step_at is not None:
+        # The last step of an epoch is smaller, and a report between two steps has none at all.
+        most = max(samples, chapter.samples_per_step)
+        chapter = replace(chapter, last_step=step, last_step_at=now, samples_per_step=most)
+        if chapter.first_step_at is not None:
             return chapter
-        return replace(chapter, first_step=restored_step, first_step_at=now)
+        # A world that was adopted is known from its first report on.
+        first_step = restored_step if restored_step is not None else step
+        return replace(chapter, first_step=first_step, first_step_at=now)
 
     history = _change(history, number, advanced)
     if restored_step is None:

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from spotrain.worlds.events import (
+    Adopted,
     AnswerCommit,
     AskDrain,
     Close,
@@ -426,8 +427,10 @@ def _adopt(state: State, world: World) -> Step:
         recover_until=None,
     )
     if all(id in members for id in world.ids):
-        return adopted, []
-    return _break(adopted, Reason.LOSS, "a member did not return after the coordinator's restart")
+        return adopted, [Adopted(world=world)]
+    message = "a member did not return after the coordinator's restart"
+    broken, commands = _break(adopted, Reason.LOSS, message)
+    return broken, [Adopted(world=world), *commands]
 
 
 # --- Questions --------------------------------------------------------------------------

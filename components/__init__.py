@@ -1,0 +1,1 @@
+"""Pulumi components: one class a file, typed arguments, no settings."""

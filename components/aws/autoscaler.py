@@ -1,0 +1,224 @@
+"""cluster-autoscaler: pending pods add GPU nodes, idle nodes go away.
+
+A typed Deployment rather than the Helm chart: every flag is in this file, tests and the preview see
+the objects, and `pulumi up` needs no chart repository; see docs/decisions/0003-autoscaler.md.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_aws as aws
+import pulumi_kubernetes as k8s
+import yaml
+
+from components.aws import autoscaler_rights
+from components.aws.pod_role import PodRole, PodRoleArgs
+
+NAME = "cluster-autoscaler"
+NAMESPACE = "kube-system"
+PORT = 8085
+LABELS = {"app.kubernetes.io/name": NAME}
+IMAGES = {
+    "1.35": "registry.k8s.io/autoscaling/cluster-autoscaler:v1.35.2"
+    "@sha256:aac369dc283927a623deb1af54696efcc722ae79255aa07788422e495bab887d",
+    "1.36": "registry.k8s.io/autoscaling/cluster-autoscaler:v1.36.1"
+    "@sha256:461388d03eb5b55db58941ee7a81d9a619dd15302b01cbab9f5a9946715994b4",
+}
+"""Kubernetes version -> image: the autoscaler simulates that version's scheduler."""
+PRIORITIES = "cluster-autoscaler-priority-expander"
+"""The name under which the autoscaler looks for priorities."""
+STATUS = "cluster-autoscaler-status"
+SCALE_DOWN_AFTER = "10m"
+PROVISION_WITHIN = "5m"
+"""Spot capacity that has not come by then is not there: try the next group."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AutoscalerArgs:
+    region: str
+    version: str
+    cluster_name: pulumi.Output[str]
+    cluster_arn: pulumi.Output[str]
+    kubernetes: k8s.Provider
+    spot_groups: Sequence[pulumi.Input[str]]
+    """Scaling groups that are tried first."""
+    on_demand_groups: Sequence[pulumi.Input[str]]
+    after: Sequence[pulumi.Resource]
+    """Nodes to run on, and the add-ons that a pod needs."""
+    tags: Mapping[str, str]
+
+
+class Autoscaler(pulumi.ComponentResource):
+    """Identity, rights, priorities and Deployment of the autoscaler."""
+
+    def __init__(
+        self, name: str, args: AutoscalerArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__("spotrain:aws:Autoscaler", name, {}, opts)
+        self._name, self._args = name, args
+        self._kube = pulumi.ResourceOptions(parent=self, provider=args.kubernetes)
+        identity = self._identity()
+        account = k8s.core.v1.ServiceAccount(
+            f"{name}-account", metadata=_metadata(NAME), opts=self._kube
+        )
+        grants = self._grants(account)
+        priorities = k8s.core.v1.ConfigMap(
+            f"{name}-priorities",
+            metadata=_metadata(PRIORITIES),
+            data={"priorities": self._priorities()},
+            opts=self._kube,
+        )
+        k8s.apps.v1.Deployment(
+            f"{name}-deployment",
+            metadata=_metadata(NAME),
+            spec=k8s.apps.v1.DeploymentSpecArgs(
+                replicas=1,
+                selector=k8s.meta.v1.LabelSelectorArgs(match_labels=LABELS),
+                template=k8s.core.v1.PodTemplateSpecArgs(
+                    metadata=k8s.meta.v1.ObjectMetaArgs(labels=LABELS), spec=self._pod(account)
+                ),
+            ),
+            opts=pulumi.ResourceOptions.merge(
+                self._kube,
+                # A pod that starts before its identity exists never gets one.
+                pulumi.ResourceOptions(
+                    depends_on=[identity, *grants, priorities, *args.after],
+                ),
+            ),
+        )
+        self.register_outputs({})
+
+    def _identity(self) -> aws.eks.PodIdentityAssociation:
+        args = self._args
+        role = PodRole(
+            f"{self._name}-identity",
+            PodRoleArgs(
+                cluster_arn=args.cluster_arn,
+                namespace=NAMESPACE,
+                service_account=NAME,
+                statements=autoscaler_rights.aws_statements(args.cluster_name, args.cluster_arn),
+                tags=args.tags,
+            ),
+            pulumi.ResourceOptions(parent=self),
+        )
+        return aws.eks.PodIdentityAssociation(
+            f"{self._name}-identity",
+            cluster_name=args.cluster_name,
+            namespace=NAMESPACE,
+            service_account=NAME,
+            role_arn=role.arn,
+            tags=dict(args.tags),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=list(role.ready)),
+        )
+
+    def _grants(self, account: k8s.core.v1.ServiceAccount) -> list[pulumi.Resource]:
+        group = "rbac.authorization.k8s.io"
+        subject = k8s.rbac.v1.SubjectArgs(
+            kind="ServiceAccount", name=account.metadata.name, namespace=NAMESPACE
+        )
+        cluster_role = k8s.rbac.v1.ClusterRole(
+            f"{self._name}-cluster",
+            metadata=k8s.meta.v1.ObjectMetaArgs(name=NAME, labels=LABELS),
+            rules=autoscaler_rights.cluster_rules(NAME),
+            opts=self._kube,
+        )
+        role = k8s.rbac.v1.Role(
+            f"{self._name}-own",
+            metadata=_metadata(NAME),
+            rules=autoscaler_rights.namespace_rules([STATUS, PRIORITIES]),
+            opts=self._kube,
+        )
+        return [
+            k8s.rbac.v1.ClusterRoleBinding(
+                f"{self._name}-cluster",
+                role_ref=k8s.rbac.v1.RoleRefArgs(
+                    api_group=group, kind="ClusterRole", name=cluster_role.metadata.name
+                ),
+                subjects=[subject],
+                opts=self._kube,
+            ),
+            k8s.rbac.v1.RoleBinding(
+                f"{self._name}-own",
+                metadata=k8s.meta.v1.ObjectMetaArgs(namespace=NAMESPACE),
+                role_ref=k8s.rbac.v1.RoleRefArgs(
+                    api_group=group, kind="Role", name=role.metadata.name
+                ),
+                subjects=[subject],
+                opts=self._kube,
+            ),
+        ]
+
+    def _priorities(self) -> pulumi.Output[str]:
+        """Spot before on-demand before the managers, where more than one group would fit."""
+        return pulumi.Output.all(
+            spot=pulumi.Output.all(*self._args.spot_groups),
+            on_demand=pulumi.Output.all(*self._args.on_demand_groups),
+        ).apply(lambda groups: priorities(groups["spot"], groups["on_demand"]))
+
+    def _pod(self, account: k8s.core.v1.ServiceAccount) -> k8s.core.v1.PodSpecArgs:
+        return k8s.core.v1.PodSpecArgs(
+            service_account_name=account.metadata.name,
+            priority_class_name="system-cluster-critical",
+            security_context=k8s.core.v1.PodSecurityContextArgs(
+                run_as_non_root=True,
+                run_as_user=65534,
+                seccomp_profile=k8s.core.v1.SeccompProfileArgs(type="RuntimeDefault"),
+            ),
+            containers=[self._container()],
+        )
+
+    def _container(self) -> k8s.core.v1.ContainerArgs:
+        return k8s.core.v1.ContainerArgs(
+            name=NAME,
+            image=IMAGES[self._args.version],
+            command=["./cluster-autoscaler"],
+            args=self._args.cluster_name.apply(flags),
+            # The metadata service answers one hop only, so the region comes from here.
+            env=[k8s.core.v1.EnvVarArgs(name="AWS_REGION", value=self._args.region)],
+            ports=[k8s.core.v1.ContainerPortArgs(name="metrics", container_port=PORT)],
+            liveness_probe=k8s.core.v1.ProbeArgs(
+                http_get=k8s.core.v1.HTTPGetActionArgs(path="/health-check", port="metrics"),
+                period_seconds=30,
+                failure_threshold=5,
+            ),
+            resources=k8s.core.v1.ResourceRequirementsArgs(
+                requests={"cpu": "100m", "memory": "400Mi"}, limits={"memory": "800Mi"}
+            ),
+            security_context=k8s.core.v1.SecurityContextArgs(
+                allow_privilege_escalation=False,
+                read_only_root_filesystem=True,
+                capabilities=k8s.core.v1.CapabilitiesArgs(drop=["ALL"]),
+            ),
+        )
+
+
+def _metadata(name: str) -> k8s.meta.v1.ObjectMetaArgs:
+    return k8s.meta.v1.ObjectMetaArgs(name=name, namespace=NAMESPACE, labels=LABELS)
+
+
+def priorities(spot: Sequence[str], on_demand: Sequence[str]) -> str:
+    """What the priority expander reads: a number and patterns of group names."""
+    ranked = {30: [f"^{name}$" for name in spot], 20: [f"^{name}$" for name in on_demand]}
+    return yaml.safe_dump({**{k: v for k, v in ranked.items() if v}, 10: [".*"]})
+
+
+def flags(cluster_name: str) -> list[str]:
+    """Every flag that differs from the autoscaler's own default, and what it is for."""
+    tag = autoscaler_rights.DISCOVERY_TAG
+    return [
+        "--cloud-provider=aws",
+        f"--namespace={NAMESPACE}",
+        f"--node-group-auto-discovery=asg:tag={tag}/enabled,{tag}/{cluster_name}",
+        # The controller has chosen pool and zone; these decide only between equals.
+        "--expander=priority,least-waste",
+        f"--max-node-provision-time={PROVISION_WITHIN}",
+        f"--scale-down-unneeded-time={SCALE_DOWN_AFTER}",
+        f"--scale-down-delay-after-add={SCALE_DOWN_AFTER}",
+        # Idle GPU nodes must go, whatever DaemonSets and empty volumes are on them.
+        "--ignore-daemonsets-utilization=true",
+        "--skip-nodes-with-local-storage=false",
+        "--skip-nodes-with-system-pods=false",
+        "--stderrthreshold=info",
+        "--v=2",
+    ]

@@ -1,0 +1,73 @@
+"""On-demand nodes for everything that must not be taken back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_aws as aws
+
+from components.aws.nodes import KEEP_DESIRED_SIZE, launch_template, template_reference
+from spotrain import contract
+
+
+@dataclass(frozen=True, kw_only=True)
+class ManagersShape:
+    """What a stack file decides about managers."""
+
+    instance_types: tuple[str, ...]
+    min_nodes: int
+    max_nodes: int
+    disk_gib: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ManagersArgs:
+    shape: ManagersShape
+    cluster_name: pulumi.Input[str]
+    version: str
+    role_arn: pulumi.Input[str]
+    subnet_ids: Sequence[pulumi.Input[str]]
+    after: Sequence[pulumi.Resource]
+    """What a node needs to join: routes, its role's rights, the add-ons that run on every node."""
+    tags: Mapping[str, str]
+
+
+class Managers(pulumi.ComponentResource):
+    """A node group without a taint: the controller, the autoscaler and the add-ons live here."""
+
+    group: aws.eks.NodeGroup
+
+    def __init__(
+        self, name: str, args: ManagersArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__("spotrain:aws:Managers", name, {}, opts)
+        shape = args.shape
+        child = pulumi.ResourceOptions(parent=self)
+        template = launch_template(
+            f"{name}-template", disk_gib=shape.disk_gib, tags=args.tags, opts=child
+        )
+        self.group = aws.eks.NodeGroup(
+            f"{name}-group",
+            cluster_name=args.cluster_name,
+            version=args.version,
+            node_role_arn=args.role_arn,
+            subnet_ids=list(args.subnet_ids),
+            ami_type="AL2023_x86_64_STANDARD",
+            capacity_type="ON_DEMAND",
+            instance_types=list(shape.instance_types),
+            launch_template=template_reference(template),
+            labels={contract.LABEL_ROLE: contract.ROLE_MANAGER},
+            scaling_config=aws.eks.NodeGroupScalingConfigArgs(
+                min_size=shape.min_nodes, max_size=shape.max_nodes, desired_size=shape.min_nodes
+            ),
+            update_config=aws.eks.NodeGroupUpdateConfigArgs(max_unavailable=1),
+            node_repair_config=aws.eks.NodeGroupNodeRepairConfigArgs(enabled=True),
+            tags=dict(args.tags),
+            opts=pulumi.ResourceOptions.merge(
+                child,
+                pulumi.ResourceOptions(
+                    ignore_changes=KEEP_DESIRED_SIZE, depends_on=list(args.after)
+                ),
+            ),
+        )
+        self.register_outputs({})

@@ -1,0 +1,178 @@
+"""The VPC."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import IPv4Network
+
+import pulumi
+import pulumi_aws as aws
+
+from components.aws.subnets import ZoneBlocks, zone_blocks
+
+ANYWHERE = "0.0.0.0/0"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkArgs:
+    region: str
+    cidr: IPv4Network
+    zones: tuple[str, ...]
+    nat_per_zone: bool
+    tags: Mapping[str, str]
+
+
+class Network(pulumi.ComponentResource):
+    """A VPC with a public and a private subnet per zone; nodes and pods live in the private ones.
+
+    Private subnets reach the internet by NAT, and S3 (image layers, data sets) by a gateway
+    endpoint, which is free and keeps that traffic off the NAT's bill.
+    """
+
+    vpc_id: pulumi.Output[str]
+    private_subnet_ids: Mapping[str, pulumi.Output[str]]
+    """Zone -> subnet."""
+    ready: tuple[pulumi.Resource, ...]
+    """Nodes can reach the internet once these exist."""
+
+    def __init__(
+        self, name: str, args: NetworkArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__("spotrain:aws:Network", name, {}, opts)
+        self._name, self._args = name, args
+        self._child = pulumi.ResourceOptions(parent=self)
+        vpc = aws.ec2.Vpc(
+            f"{name}-vpc",
+            cidr_block=str(args.cidr),
+            enable_dns_hostnames=True,  # EFS mount targets and private endpoints have names
+            enable_dns_support=True,
+            tags=self._tags("vpc"),
+            opts=self._child,
+        )
+        # Adopts the VPC's default group without rules, so that nothing is open by forgetting one.
+        aws.ec2.DefaultSecurityGroup(
+            f"{name}-default", vpc_id=vpc.id, tags=self._tags("unused"), opts=self._child
+        )
+        internet = aws.ec2.InternetGateway(
+            f"{name}-internet", vpc_id=vpc.id, tags=self._tags("internet"), opts=self._child
+        )
+        # A gateway with mapped addresses cannot be detached: what has one goes first.
+        self._after_internet = pulumi.ResourceOptions(parent=self, depends_on=[internet])
+        blocks = zone_blocks(args.cidr, args.zones)
+        gateways = self._nat_gateways(self._public_subnets(vpc, internet, blocks))
+        private = {
+            zone: self._private_zone(vpc, zone, block, gateways[zone])
+            for zone, block in blocks.items()
+        }
+        endpoint = self._s3_endpoint(vpc, [zone.table for zone in private.values()])
+        self.vpc_id = vpc.id
+        self.private_subnet_ids = {name: zone.subnet.id for name, zone in private.items()}
+        routes = [resource for zone in private.values() for resource in zone.ways_out]
+        self.ready = (*routes, endpoint)
+        self.register_outputs({"vpc_id": self.vpc_id})
+
+    def _s3_endpoint(
+        self, vpc: aws.ec2.Vpc, tables: list[aws.ec2.RouteTable]
+    ) -> aws.ec2.VpcEndpoint:
+        return aws.ec2.VpcEndpoint(
+            f"{self._name}-s3",
+            vpc_id=vpc.id,
+            service_name=f"com.amazonaws.{self._args.region}.s3",
+            vpc_endpoint_type="Gateway",
+            route_table_ids=[table.id for table in tables],
+            tags=self._tags("s3"),
+            opts=self._child,
+        )
+
+    def _tags(self, role: str, **more: str) -> dict[str, str]:
+        return {**self._args.tags, "Name": f"{self._args.tags['stack']}-{role}", **more}
+
+    def _public_subnets(
+        self,
+        vpc: aws.ec2.Vpc,
+        internet: aws.ec2.InternetGateway,
+        blocks: Mapping[str, ZoneBlocks],
+    ) -> dict[str, aws.ec2.Subnet]:
+        table = aws.ec2.RouteTable(
+            f"{self._name}-public", vpc_id=vpc.id, tags=self._tags("public"), opts=self._child
+        )
+        aws.ec2.Route(
+            f"{self._name}-public-out",
+            route_table_id=table.id,
+            destination_cidr_block=ANYWHERE,
+            gateway_id=internet.id,
+            opts=self._child,
+        )
+        subnets = {}
+        for zone, block in blocks.items():
+            subnets[zone] = aws.ec2.Subnet(
+                f"{self._name}-public-{zone}",
+                vpc_id=vpc.id,
+                availability_zone=zone,
+                cidr_block=str(block.public),
+                map_public_ip_on_launch=False,
+                tags=self._tags(f"public-{zone}", **{"kubernetes.io/role/elb": "1"}),
+                opts=self._child,
+            )
+            aws.ec2.RouteTableAssociation(
+                f"{self._name}-public-{zone}",
+                subnet_id=subnets[zone].id,
+                route_table_id=table.id,
+                opts=self._child,
+            )
+        return subnets
+
+    def _nat_gateways(self, public: Mapping[str, aws.ec2.Subnet]) -> dict[str, aws.ec2.NatGateway]:
+        """Zone -> the gateway that its nodes use."""
+        zones = list(public)
+        homes = zones if self._args.nat_per_zone else zones[:1]
+        gateways = {zone: self._nat_gateway(zone, public[zone]) for zone in homes}
+        return {zone: gateways.get(zone, gateways[homes[0]]) for zone in zones}
+
+    def _nat_gateway(self, zone: str, subnet: aws.ec2.Subnet) -> aws.ec2.NatGateway:
+        address = aws.ec2.Eip(
+            f"{self._name}-nat-{zone}",
+            domain="vpc",
+            tags=self._tags(f"nat-{zone}"),
+            opts=self._after_internet,
+        )
+        return aws.ec2.NatGateway(
+            f"{self._name}-nat-{zone}",
+            subnet_id=subnet.id,
+            allocation_id=address.id,
+            tags=self._tags(f"nat-{zone}"),
+            opts=self._after_internet,
+        )
+
+    def _private_zone(
+        self, vpc: aws.ec2.Vpc, zone: str, block: ZoneBlocks, gateway: aws.ec2.NatGateway
+    ) -> "_PrivateZone":
+        name = f"{self._name}-private-{zone}"
+        subnet = aws.ec2.Subnet(
+            name,
+            vpc_id=vpc.id,
+            availability_zone=zone,
+            cidr_block=str(block.private),
+            tags=self._tags(f"private-{zone}", **{"kubernetes.io/role/internal-elb": "1"}),
+            opts=self._child,
+        )
+        table = aws.ec2.RouteTable(
+            name, vpc_id=vpc.id, tags=self._tags(f"private-{zone}"), opts=self._child
+        )
+        route = aws.ec2.Route(
+            f"{name}-out",
+            route_table_id=table.id,
+            destination_cidr_block=ANYWHERE,
+            nat_gateway_id=gateway.id,
+            opts=self._child,
+        )
+        association = aws.ec2.RouteTableAssociation(
+            name, subnet_id=subnet.id, route_table_id=table.id, opts=self._child
+        )
+        return _PrivateZone(subnet=subnet, table=table, ways_out=(route, association))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _PrivateZone:
+    subnet: aws.ec2.Subnet
+    table: aws.ec2.RouteTable
+    ways_out: tuple[pulumi.Resource, ...]

@@ -1,0 +1,79 @@
+"""Plain YAML from k8s/, registered object by object.
+
+Pulumi's own yaml.v2.ConfigFile makes its objects inside the provider, so under mocks, and in the
+preview, they do not exist; see docs/decisions/0002-kubernetes-objects.md.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as k8s
+import yaml
+
+FOLDER = Path(__file__).parents[1] / "k8s"
+CLASSES: Mapping[tuple[str, str], type[pulumi.CustomResource]] = {
+    ("v1", "Namespace"): k8s.core.v1.Namespace,
+    ("v1", "ServiceAccount"): k8s.core.v1.ServiceAccount,
+    ("apps/v1", "DaemonSet"): k8s.apps.v1.DaemonSet,
+    ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): (
+        k8s.apiextensions.v1.CustomResourceDefinition
+    ),
+    ("rbac.authorization.k8s.io/v1", "ClusterRole"): k8s.rbac.v1.ClusterRole,
+    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"): k8s.rbac.v1.ClusterRoleBinding,
+    ("rbac.authorization.k8s.io/v1", "Role"): k8s.rbac.v1.Role,
+    ("rbac.authorization.k8s.io/v1", "RoleBinding"): k8s.rbac.v1.RoleBinding,
+}
+"""What our files hold; another kind needs one more line."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ManifestArgs:
+    file: str
+    """Name of the file in k8s/."""
+
+
+class Manifest(pulumi.ComponentResource):
+    """The objects of one YAML file; namespaces in it come before everything else."""
+
+    objects: tuple[pulumi.CustomResource, ...]
+
+    def __init__(
+        self, name: str, args: ManifestArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__("spotrain:platform:Manifest", name, {}, opts)
+        documents = read_manifest(args.file)
+        namespaces = [self._register(name, d) for d in documents if d["kind"] == "Namespace"]
+        others = [
+            self._register(name, document, after=namespaces)
+            for document in documents
+            if document["kind"] != "Namespace"
+        ]
+        self.objects = (*namespaces, *others)
+        self.register_outputs({})
+
+    def _register(
+        self,
+        name: str,
+        document: Mapping[str, Any],
+        after: list[pulumi.CustomResource] | None = None,
+    ) -> pulumi.CustomResource:
+        body = {k: v for k, v in document.items() if k not in ("apiVersion", "kind")}
+        resource = CLASSES[document["apiVersion"], document["kind"]]
+        return resource(
+            f"{name}-{document['metadata']['name']}",
+            opts=pulumi.ResourceOptions(parent=self, depends_on=after),
+            **_snake_keys(body),
+        )
+
+
+def read_manifest(file: str) -> list[dict[str, Any]]:
+    """The documents of a file in k8s/."""
+    return [d for d in yaml.safe_load_all((FOLDER / file).read_text()) if d]
+
+
+def _snake_keys(body: Mapping[str, Any]) -> dict[str, Any]:
+    """roleRef -> role_ref: keyword arguments of the typed classes, one level deep."""
+    return {"".join(f"_{c.lower()}" if c.isupper() else c for c in k): v for k, v in body.items()}

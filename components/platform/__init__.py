@@ -1,0 +1,1 @@
+"""The elastic training platform: it knows a cluster, never which cloud the cluster is on."""

@@ -1,0 +1,1 @@
+"""The ElasticJob controller: `reconcile` decides, purely; everything else only sees and does."""

@@ -1,0 +1,82 @@
+"""When a job has ended, and how."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from spotrain.controller.failure import Failures, limit
+from spotrain.controller.model import Observed, PodView
+from spotrain.controller.status import FAILED, SUCCEEDED
+from spotrain.job import ElasticJob
+
+WORKER_SUCCEEDED: Final = "WorkerSucceeded"
+TRAINING_SUCCEEDED: Final = "TrainingSucceeded"
+TRAINING_FAILED: Final = "TrainingFailed"
+DEADLINE_EXCEEDED: Final = "DeadlineExceeded"
+BACKOFF_LIMIT_EXCEEDED: Final = "BackoffLimitExceeded"
+LONGEST_QUOTE: Final = 300
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The end of a job: `kind` is the condition Succeeded or Failed."""
+
+    kind: str
+    reason: str
+    message: str
+
+
+def judge(
+    job: ElasticJob, observed: Observed, *, failures: Failures, now: datetime
+) -> Verdict | None:
+    """The verdict, or None while the job goes on. Success comes first.
+
+    Workers of one world finish together: once one has succeeded, whatever befalls the others on
+    their way out changes nothing. One that was told to leave proves nothing by leaving politely.
+    """
+    winners = [p for p in observed.pods if p.phase == "Succeeded" and not p.deleting]
+    if winners:
+        return Verdict(SUCCEEDED, WORKER_SUCCEEDED, f"{winners[0].name} finished the training.")
+    world = observed.world
+    if world and world.outcome == "succeeded":
+        message = f"world {world.number} finished the training at step {world.step}."
+        return Verdict(SUCCEEDED, TRAINING_SUCCEEDED, message)
+    if world and world.outcome == "failed":
+        message = quote(world.message) or f"world {world.number} gave up without a message."
+        return Verdict(FAILED, TRAINING_FAILED, message)
+    if failures.total > limit(job):
+        return Verdict(FAILED, BACKOFF_LIMIT_EXCEEDED, _too_often(job, failures))
+    end = deadline(job, observed.status.start_time)
+    if end and end <= now:
+        seconds = job.run_policy.active_deadline_seconds
+        message = f"the job ran into activeDeadlineSeconds, {seconds}; raise it to let it finish."
+        return Verdict(FAILED, DEADLINE_EXCEEDED, message)
+    return None
+
+
+def deadline(job: ElasticJob, start: datetime | None) -> datetime | None:
+    """When the job must have ended. Suspended time does not count: resuming sets a new start."""
+    seconds = job.run_policy.active_deadline_seconds
+    if seconds is None or start is None or job.suspend:
+        return None
+    return start + timedelta(seconds=seconds)
+
+
+def describe(pod: PodView) -> str:
+    """A failed pod in a few words."""
+    code = "without an exit code" if pod.exit_code is None else f"with exit code {pod.exit_code}"
+    details = ": ".join(part for part in (pod.reason, quote(pod.message)) if part)
+    return f"{pod.name} failed {code}" + (f" ({details})" if details else "")
+
+
+def quote(message: str) -> str:
+    """The end of a message, where a traceback says what happened, in a status' measure."""
+    text = message.strip()
+    return text if len(text) <= LONGEST_QUOTE else "..." + text[-LONGEST_QUOTE:]
+
+
+def _too_often(job: ElasticJob, failures: Failures) -> str:
+    last = f"; last: {describe(failures.fresh[0])}" if failures.fresh else ""
+    if job.restart_policy == "Never":
+        return f"restartPolicy Never forgives no failure{last}."
+    return f"failed {failures.total} times, backoffLimit is {limit(job)}{last}."

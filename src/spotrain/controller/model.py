@@ -1,0 +1,177 @@
+"""What the controller sees of the world, and what it may decide: the vocabulary of `reconcile`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from spotrain import contract
+from spotrain.controller.status import JobStatus
+from spotrain.job import Pool
+
+__all__ = [
+    "CLUSTER_COORDINATOR",
+    "Action",
+    "ApplyNetworkPolicy",
+    "CoordinatorAddress",
+    "CreatePod",
+    "DeleteJob",
+    "DeletePod",
+    "Event",
+    "JobStatus",
+    "NodeView",
+    "Observed",
+    "Plan",
+    "PodView",
+    "WorldView",
+    "earliest",
+]
+
+
+# --- Seen -------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class PodView:
+    """A worker's pod. Whoever observes hands over only pods owned by this very job (its uid)."""
+
+    name: str
+    uid: str
+    index: int
+    phase: Literal["Pending", "Running", "Succeeded", "Failed"]
+    node: str | None
+    ready: bool
+    deleting: bool
+    exit_code: int | None
+    """Of the training container, once it has ended."""
+    reason: str
+    """The pod's, or else its container's: Evicted, NodeLost, OOMKilled, Error."""
+    disrupted: bool
+    """The pod's condition DisruptionTarget."""
+    message: str
+    """The termination message, or the pod's own."""
+    created_at: datetime
+    unschedulable: str
+    """Why the scheduler finds no node, in its words; else empty."""
+    deletion_cost: int = 0
+    """The annotation controller.kubernetes.io/pod-deletion-cost: cheaper pods leave first."""
+    delete_by: datetime | None = None
+    """deletionTimestamp: when the grace period of a deleted pod ends."""
+
+
+@dataclass(frozen=True)
+class NodeView:
+    name: str
+    pool: str
+    zone: str
+    ready: bool
+    cordoned: bool
+
+
+@dataclass(frozen=True)
+class WorldView:
+    """What the coordinator says of the job's world."""
+
+    number: int
+    size: int
+    phase: str
+    """waiting, forming, running, draining or closed."""
+    since: datetime
+    step: int
+    outcome: Literal["succeeded", "failed"] | None = None
+    """Set when the coordinator has closed the job."""
+    message: str = ""
+    """Why it failed, in the words of the rank that did."""
+    restarts: int = 0
+    """Failures of ranks that the coordinator has answered with a restart inside the pods."""
+
+
+@dataclass(frozen=True)
+class CoordinatorAddress:
+    """Where the agents of this platform find the coordinator, and how they are trusted."""
+
+    url: str
+    """ws:// or wss:// addresses, separated by commas."""
+    local: bool = False
+    """On one machine: a random token in the environment instead of a pod's identity."""
+    token: str = ""
+
+
+CLUSTER_COORDINATOR: Final = CoordinatorAddress(
+    f"wss://{contract.COORDINATOR_SERVICE}.{contract.SYSTEM_NAMESPACE}.svc:"
+    f"{contract.COORDINATOR_PORT}"
+)
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The cluster as it is now. `status` is the one stored last, on which the next one builds."""
+
+    pods: tuple[PodView, ...] = ()
+    nodes: tuple[NodeView, ...] = ()
+    pools: tuple[Pool, ...] = ()
+    world: WorldView | None = None
+    """None: the coordinator knows nothing of the job."""
+    status: JobStatus = field(default_factory=JobStatus)
+    coordinator: CoordinatorAddress = CLUSTER_COORDINATOR
+
+
+# --- Decided ----------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class CreatePod:
+    """A pod of that name that is there already is no error: the next look decides again."""
+
+    name: str
+    index: int
+    manifest: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class DeletePod:
+    """To be done with the uid as precondition, so that a namesake is never hit."""
+
+    name: str
+    uid: str
+    grace_seconds: int | None
+    """None: the pod's own grace period."""
+    reason: str
+
+
+@dataclass(frozen=True)
+class ApplyNetworkPolicy:
+    """Server-side apply: asserting it again changes nothing."""
+
+    manifest: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class DeleteJob:
+    """The time to live after the job's end is over."""
+
+
+Action = CreatePod | DeletePod | ApplyNetworkPolicy | DeleteJob
+
+
+@dataclass(frozen=True)
+class Event:
+    type: Literal["Normal", "Warning"]
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Whoever carries it out writes `status` first, then acts in order, and stops at a conflict.
+
+    So a job's end is on record before its pods go, and a failure is counted before its traces are
+    removed: whatever breaks half-way, the next look at the cluster comes to the same plan.
+    """
+
+    status: JobStatus
+    actions: tuple[Action, ...] = ()
+    events: tuple[Event, ...] = ()
+    requeue_at: datetime | None = None
+    """When to look again although nothing was reported; None: no need."""
+
+
+def earliest(*moments: datetime | None) -> datetime | None:
+    """The first of the moments at which something is due, if anything is."""
+    return min((moment for moment in moments if moment), default=None)

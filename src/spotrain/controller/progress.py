@@ -1,0 +1,41 @@
+"""What the status says of training: the world, the step, and how often it has grown."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from spotrain.controller.model import Observed
+from spotrain.controller.status import Progress, WorldStatus
+
+REFRESH_SECONDS: Final = 15
+"""A step takes a fraction of a second; a write for each would drown the API server."""
+
+
+@dataclass(frozen=True)
+class Report:
+    world: WorldStatus | None
+    progress: Progress | None
+    growths: int
+    look_again: datetime | None = None
+    """When the step that is held back now may be written."""
+
+
+def report(observed: Observed, now: datetime, *, last: bool = False) -> Report:
+    """The coordinator's word, at a rate that the API server can bear; `last`: at the job's end.
+
+    A world that is older than the one on record comes from a coordinator that no longer leads.
+    """
+    status, seen = observed.status, observed.world
+    before, progress, growths = status.world, status.progress, status.restarts.growths
+    if seen is None or seen.size == 0 or (before and seen.number < before.number):
+        return Report(before, progress, growths)
+    world = before
+    if before is None or seen.number > before.number:
+        world = WorldStatus(seen.number, seen.size, seen.since, seen.step)
+        growths += before is not None and seen.size > before.size
+    if progress and progress.step == seen.step:
+        return Report(world, progress, growths)
+    fresh_until = progress and progress.at + timedelta(seconds=REFRESH_SECONDS)
+    if fresh_until and now < fresh_until and world == before and not last:
+        return Report(world, progress, growths, look_again=fresh_until)
+    return Report(world, Progress(seen.step, now), growths)

@@ -1,0 +1,178 @@
+"""`reconcile`: how things are, and what to do about it. No clock, no client, no memory.
+
+The policies decide, each in its own file; this one says in which order they are asked and puts
+their answers together. Everything that must be remembered stands in the status.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from spotrain import contract
+from spotrain.controller.cleanup import clean_up
+from spotrain.controller.completion import Verdict, deadline, judge
+from spotrain.controller.conditions import fails, holds, set_conditions
+from spotrain.controller.disruption import Disruptions, find_disruptions
+from spotrain.controller.events import end_event, training_events
+from spotrain.controller.failure import Failures, find_failures
+from spotrain.controller.health import restarting_condition, running_condition
+from spotrain.controller.model import (
+    Action,
+    ApplyNetworkPolicy,
+    CreatePod,
+    Event,
+    JobStatus,
+    Observed,
+    Plan,
+    earliest,
+)
+from spotrain.controller.network import build_network_policy
+from spotrain.controller.placement import Place, find_place
+from spotrain.controller.pod import build_pod
+from spotrain.controller.progress import report
+from spotrain.controller.records import record, remember_removals, tally
+from spotrain.controller.replicas import size
+from spotrain.controller.status import FAILED, RESTARTING, RUNNING, SUCCEEDED, SUSPENDED, Condition
+from spotrain.controller.suspend import suspend
+from spotrain.job import ElasticJob, worker_name
+
+OURS: Final = ("", f"{contract.DOMAIN}/{contract.CONTROLLER_NAME}")
+"""Values of spec.managedBy that mean this controller."""
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A job that has not ended, with what has been found out about it."""
+
+    job: ElasticJob
+    observed: Observed
+    now: datetime
+    disruptions: Disruptions
+    failures: Failures
+    status: JobStatus
+
+    def state(self, status: JobStatus, *conditions: Condition) -> JobStatus:
+        return set_conditions(status, *conditions, generation=self.job.generation, now=self.now)
+
+
+def reconcile(job: ElasticJob, observed: Observed, now: datetime) -> Plan:
+    """Same input, same plan; a plan without actions is the common answer."""
+    if job.managed_by not in OURS:
+        return Plan(observed.status)
+    if observed.status.finished:
+        return _rest(job, observed, now)
+    disruptions = find_disruptions(job, observed, now)
+    failures = find_failures(job, observed, now)
+    status = record(job, observed, disruptions=disruptions, failures=failures, now=now)
+    case = _Case(job, observed, now, disruptions, failures, status)
+    verdict = judge(job, observed, failures=failures, now=now)
+    if verdict:
+        return _end(case, verdict)
+    return _suspend(case) if job.suspend else _train(case)
+
+
+def _train(case: _Case) -> Plan:
+    """Replace what was lost, come to the wanted size, say how it stands."""
+    job, observed, failures = case.job, case.observed, case.failures
+    place = find_place(job, observed, case.now)
+    cleared = case.disruptions.removals + failures.removals
+    sizing = size(job, observed, leaving=frozenset(removal.uid for removal in cleared))
+    removals = cleared + sizing.removals
+    running = running_condition(job, observed, workers=case.status.workers, obstacle=place.obstacle)
+    restarting = restarting_condition(job, observed, running=running, failures=failures)
+    status = remember_removals(case.status, observed, removals)
+    status = case.state(
+        replace(status, offer=place.status),
+        running,
+        restarting,
+        fails(SUSPENDED, "Resumed", "the job takes up nodes again."),
+    )
+    events = training_events(
+        job, observed, disruptions=case.disruptions, failures=failures, place=place
+    )
+    return Plan(
+        status,
+        actions=(*removals, *_creations(case, sizing.create, place, status.attempt)),
+        events=tuple(events),
+        requeue_at=earliest(
+            case.disruptions.look_again,
+            failures.retry_at,
+            deadline(job, status.start_time),
+            report(observed, case.now).look_again,
+        ),
+    )
+
+
+def _creations(
+    case: _Case, indexes: tuple[int, ...], place: Place, attempt: int
+) -> tuple[Action, ...]:
+    """New workers, behind their network policy: no worker is ever open to strangers."""
+    if place.obstacle or not indexes:
+        return ()
+    job, coordinator = case.job, case.observed.coordinator
+    pods = (
+        CreatePod(
+            worker_name(job.name, index),
+            index,
+            build_pod(job, index, place.offer, coordinator, attempt=attempt),
+        )
+        for index in indexes
+    )
+    return (ApplyNetworkPolicy(build_network_policy(job)), *pods)
+
+
+def _suspend(case: _Case) -> Plan:
+    removals = suspend(case.observed)
+    status = remember_removals(case.status, case.observed, removals)
+    why = "the job is suspended; set spec.suspend to false to resume it."
+    status = case.state(
+        # The next start begins anew: its own clock, and the best place of that day.
+        replace(status, start_time=None, offer=None),
+        fails(RUNNING, "Suspended", why),
+        fails(RESTARTING, "Suspended", why),
+        holds(SUSPENDED, "Suspended", why),
+    )
+    is_news = not case.observed.status.is_true(SUSPENDED)
+    events = (Event("Normal", "Suspended", why),) if is_news else ()
+    return Plan(status, actions=removals, events=events)
+
+
+def _end(case: _Case, verdict: Verdict) -> Plan:
+    """The verdict goes on record; what remains is cleaned up after it."""
+    seen = report(case.observed, case.now, last=True)
+    status = case.state(
+        replace(
+            case.status,
+            completion_time=case.now,
+            progress=seen.progress,
+            counted_pods=(),
+        ),
+        fails(RUNNING, verdict.reason, verdict.message),
+        fails(RESTARTING, verdict.reason, verdict.message),
+        fails(SUSPENDED, verdict.reason, verdict.message),
+        holds(verdict.kind, verdict.reason, verdict.message),
+    )
+    plan = _cleaned(case.job, case.observed, status=status, now=case.now)
+    return replace(plan, events=(end_event(verdict),))
+
+
+def _rest(job: ElasticJob, observed: Observed, now: datetime) -> Plan:
+    """A job that has ended stays as it is: only its pods leave, and in time the job itself."""
+    status = replace(
+        observed.status,
+        observed_generation=job.generation,
+        replica_statuses={contract.WORKER: tally(observed.pods)},
+    )
+    return _cleaned(job, observed, status=status, now=now)
+
+
+def _cleaned(job: ElasticJob, observed: Observed, *, status: JobStatus, now: datetime) -> Plan:
+    verdict = status.condition(SUCCEEDED if status.is_true(SUCCEEDED) else FAILED)
+    cleanup = clean_up(
+        job,
+        observed.pods,
+        reason=verdict.reason if verdict else "",
+        ended_at=status.completion_time or now,
+        now=now,
+    )
+    return Plan(status, actions=cleanup.actions, requeue_at=cleanup.look_again)

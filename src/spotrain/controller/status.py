@@ -1,0 +1,160 @@
+"""An ElasticJob's status: what was observed of it, and all that a restart must not forget.
+
+The controller keeps no memory of its own. What it must remember between two looks at the cluster
+(which failures it has counted, which place it chose) stands here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from functools import cache
+from typing import Any, ClassVar, Final
+
+from pydantic import ConfigDict, TypeAdapter
+from pydantic.alias_generators import to_camel
+
+from spotrain import contract
+
+CREATED: Final = "Created"
+RUNNING: Final = "Running"
+RESTARTING: Final = "Restarting"
+SUSPENDED: Final = "Suspended"
+SUCCEEDED: Final = "Succeeded"
+FAILED: Final = "Failed"
+PENDING: Final = "Pending"
+"""The state of a job none of whose conditions holds but Created."""
+
+
+class _Part:
+    """A mapping of the status; fields of other writers and of older versions pass unread."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
+        alias_generator=to_camel, validate_by_name=True, extra="ignore"
+    )
+
+
+@dataclass(frozen=True)
+class Condition(_Part):
+    """As metav1.Condition; at most one of each type."""
+
+    type: str
+    status: str
+    """"True" or "False"."""
+    reason: str = ""
+    message: str = ""
+    last_transition_time: datetime | None = None
+    observed_generation: int = 0
+
+
+@dataclass(frozen=True)
+class ReplicaStatus(_Part):
+    active: int = 0
+    """Pods that are pending or running and not on their way out."""
+    ready: int = 0
+    succeeded: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True)
+class OfferStatus(_Part):
+    """The place to which the job's pods are pinned."""
+
+    pool: str
+    zone: str
+    since: datetime | None = None
+
+
+@dataclass(frozen=True)
+class WorldStatus(_Part):
+    """The world that trains now, as the coordinator last told."""
+
+    number: int
+    size: int
+    since: datetime
+    step: int
+    """The step at which this world was first seen."""
+
+
+@dataclass(frozen=True)
+class Progress(_Part):
+    """How far training was at a moment; refreshed every 15 s at most."""
+
+    step: int
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Restarts(_Part):
+    failures: int = 0
+    """Failures of the training itself; these alone use up the backoff limit."""
+    disruptions: int = 0
+    """Workers taken away: nodes reclaimed or drained, preemption, kills."""
+    growths: int = 0
+    """Worlds larger than the one before."""
+
+
+@dataclass(frozen=True)
+class FailureMark(_Part):
+    """The last failure that was counted, and how many came without a healthy time between."""
+
+    at: datetime
+    streak: int
+
+
+@dataclass(frozen=True)
+class JobStatus(_Part):
+    state: str = PENDING
+    """One word for people: the condition that matters most."""
+    conditions: tuple[Condition, ...] = ()
+    observed_generation: int = 0
+    start_time: datetime | None = None
+    completion_time: datetime | None = None
+    replica_statuses: Mapping[str, ReplicaStatus] = field(default_factory=dict)
+    selector: str = ""
+    """Label selector of the pods, for the scale subresource."""
+    offer: OfferStatus | None = None
+    world: WorldStatus | None = None
+    progress: Progress | None = None
+    restarts: Restarts = Restarts()
+    attempt: int = 0
+    """Rises with every resumption; an external rendezvous is never met twice."""
+    last_failure: FailureMark | None = None
+    counted_pods: tuple[str, ...] = ()
+    """Uids of pods whose end was counted already and that are still there."""
+    others: Mapping[str, Any] = field(default_factory=dict)
+    """What other writers keep in the status (the ledger, the history), handed on untouched."""
+
+    @property
+    def workers(self) -> ReplicaStatus:
+        return self.replica_statuses.get(contract.WORKER, ReplicaStatus())
+
+    @property
+    def finished(self) -> bool:
+        return self.is_true(SUCCEEDED) or self.is_true(FAILED)
+
+    def condition(self, kind: str) -> Condition | None:
+        return next((c for c in self.conditions if c.type == kind), None)
+
+    def is_true(self, kind: str) -> bool:
+        found = self.condition(kind)
+        return found is not None and found.status == "True"
+
+    def to_document(self) -> dict[str, Any]:
+        """The status as the API server keeps it."""
+        document: dict[str, Any] = _codec().dump_python(
+            self, mode="json", by_alias=True, exclude_none=True, exclude={"others"}
+        )
+        return {**self.others, **document}
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any] | None) -> "JobStatus":
+        """A status as stored, upstream's old one too; an absent one is that of a new job."""
+        known = {to_camel(item.name) for item in fields(cls)} - {"others"}
+        kept = {key: value for key, value in (document or {}).items() if key not in known}
+        own = {key: value for key, value in (document or {}).items() if key in known}
+        return _codec().validate_python({**own, "others": kept}, by_alias=True)
+
+
+@cache
+def _codec() -> TypeAdapter[JobStatus]:
+    return TypeAdapter(JobStatus)

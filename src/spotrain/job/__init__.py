@@ -1,0 +1,32 @@
+"""An ElasticJob and the pools that it may run in, parsed once into frozen types.
+
+    job = parse_job(yaml.safe_load(text))                        # raises JobError
+    pools = parse_pools(config_map["data"][contract.POOLS_KEY])  # raises PoolsError
+
+The training image never imports this package: it needs pydantic and yaml.
+"""
+
+from spotrain.job.documents import InvalidDocument
+from spotrain.job.elasticjob import ElasticJob, JobError, parse_job
+from spotrain.job.pools import Offer, Pool, PoolsError, parse_pools
+from spotrain.job.spec import Budget, Elastic, Placement, RunPolicy
+from spotrain.job.template import gpus_of, limit_of, worker_container, worker_name
+
+__all__ = [
+    "Budget",
+    "Elastic",
+    "ElasticJob",
+    "InvalidDocument",
+    "JobError",
+    "Offer",
+    "Placement",
+    "Pool",
+    "PoolsError",
+    "RunPolicy",
+    "gpus_of",
+    "limit_of",
+    "parse_job",
+    "parse_pools",
+    "worker_container",
+    "worker_name",
+]

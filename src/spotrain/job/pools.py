@@ -1,0 +1,81 @@
+"""The pools of GPU nodes that the platform was built with, and the offers that they make.
+
+The stack writes them to a ConfigMap, so that the controller needs to know no cloud.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import yaml
+from pydantic import Field, Strict, ValidationError
+
+from spotrain import contract
+from spotrain.job.documents import InvalidDocument, Name, Problem, Section, explain, without_nulls
+
+
+class PoolsError(InvalidDocument):
+    """A pools ConfigMap that cannot be used; `.problems` has (path, message) of each fault."""
+
+
+class Pool(Section):
+    """A kind of GPU node: one group of nodes in each of its zones."""
+
+    name: Name
+    gpu: Name
+    """GPU model in lower case, as jobs ask for it"""
+    gpus_per_node: Annotated[int, Field(ge=1)]
+    capacity: Literal["spot", "on-demand"]
+    zones: Annotated[tuple[str, ...], Field(min_length=1), Strict(False)]
+    instance_types: Annotated[tuple[str, ...], Field(min_length=1), Strict(False)]
+    """machine types of equal shape, so that any of them serves"""
+    max_nodes: Annotated[int, Field(ge=0)]
+    """most nodes in one zone"""
+    notice_seconds: Annotated[int, Field(ge=1)]
+    """seconds from SIGTERM until the machine is gone"""
+    spot_usd_per_hour: Annotated[float, Field(gt=0)] | None = None
+    """price of one node for one hour"""
+    on_demand_usd_per_hour: Annotated[float, Field(gt=0)]
+    """price of one node for one hour"""
+
+    @property
+    def usd_per_hour(self) -> float:
+        """What a node of this pool costs; a spot price nobody knows counts as the full price."""
+        spot = self.spot_usd_per_hour if self.capacity == contract.CAPACITY_SPOT else None
+        return spot or self.on_demand_usd_per_hour
+
+    @property
+    def usd_per_gpu_hour(self) -> float:
+        return self.usd_per_hour / self.gpus_per_node
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A place where a whole job may run. An empty zone means any zone of the pool."""
+
+    pool: Pool
+    zone: str
+
+
+class _Pools(Section):
+    pools: Annotated[tuple[Pool, ...], Strict(False)]
+
+
+def parse_pools(text: str) -> tuple[Pool, ...]:
+    """The pools in the ConfigMap's YAML list; PoolsError names every fault."""
+    what = f"{contract.POOLS_KEY} in the ConfigMap {contract.POOLS_CONFIGMAP}"
+    try:
+        document = yaml.safe_load(text) or []
+    except yaml.YAMLError as error:
+        raise PoolsError(what, [Problem("", f"is no YAML: {error}")]) from None
+    try:
+        parsed = _Pools.model_validate(
+            without_nulls({"pools": document}), by_alias=True, by_name=False
+        )
+    except ValidationError as error:
+        raise PoolsError(what, explain(error, _Pools)) from None
+    names = [pool.name for pool in parsed.pools]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        message = f"{twice} are named twice, and nodes are found by pool name; rename one of each."
+        raise PoolsError(what, [Problem("pools", message)])
+    return parsed.pools

@@ -1,0 +1,192 @@
+"""Rules about region, zones, addresses and who may reach what; pure, one rule a function."""
+
+import re
+from collections.abc import Iterator
+from ipaddress import IPv4Network
+from typing import TYPE_CHECKING
+
+from components.aws.subnets import VPC_PREFIXES, nodes_that_fit, zone_blocks
+from stacks.instances import gpu_catalog
+from stacks.problems import UNSET, Problem, suggestion
+
+if TYPE_CHECKING:
+    from stacks.schema import Settings
+
+PRIVATE = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
+DOCUMENTATION = tuple(map(IPv4Network, ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24")))
+WIDEST_PUBLIC_PREFIX = 16
+
+
+def problems(settings: "Settings") -> Iterator[Problem]:
+    """Every broken rule of this file."""
+    found = [problem for rule in RULES for problem in rule(settings)]
+    yield from found
+    if not found:  # the layout exists only for zones and blocks that are right
+        yield from every_node_finds_addresses(settings)
+
+
+def warnings(settings: "Settings") -> Iterator[str]:
+    """What is accepted but cannot work as it stands."""
+    for block in settings.network.api_access.cidrs:
+        if any(block.subnet_of(example) for example in DOCUMENTATION):
+            yield (
+                f"network.api_access.cidrs: {block} is reserved for documentation, nobody connects "
+                "from it. Set your own address (curl https://checkip.amazonaws.com) before "
+                "`pulumi up`."
+            )
+
+
+def is_private(block: IPv4Network) -> bool:
+    return any(block.subnet_of(private) for private in PRIVATE)
+
+
+def region_is_known(settings: "Settings") -> Iterator[Problem]:
+    regions = gpu_catalog().region_factors
+    if settings.region not in regions:
+        yield Problem(
+            path="region",
+            value=settings.region,
+            rule="a region of stacks/gpus.yaml",
+            reason="prices differ by region, and a misspelled region fails only inside AWS",
+            next_step=f"{suggestion(settings.region, regions)}; or add it to stacks/gpus.yaml "
+            "with its price factor",
+        )
+
+
+def zones_are_in_the_region(settings: "Settings") -> Iterator[Problem]:
+    for index, zone in enumerate(settings.zones):
+        path = f"zones[{index}]"
+        if not re.fullmatch(re.escape(settings.region) + "[a-h]", zone):
+            yield Problem(
+                path=path,
+                value=zone,
+                rule=f"a zone of {settings.region}: the region and a letter from a to h",
+                reason="a cluster lives in one region; local and wavelength zones have no EFS",
+                next_step=f"name zones like {settings.region}a, or change region",
+            )
+        elif zone in settings.zones[:index]:
+            yield Problem(
+                path=path,
+                value=zone,
+                rule="each zone once",
+                reason="a zone has one pair of subnets",
+                next_step="remove the repetition",
+            )
+
+
+def vpc_block_is_usable(settings: "Settings") -> Iterator[Problem]:
+    block = settings.network.cidr
+    if block.prefixlen not in VPC_PREFIXES or not is_private(block):
+        yield Problem(
+            path="network.cidr",
+            value=block,
+            rule="private (10/8, 172.16/12 or 192.168/16) and from /16 to /20",
+            reason="AWS has no larger VPC, and a smaller one runs out of pod addresses",
+            next_step="set network.cidr to a block like 10.0.0.0/16",
+        )
+
+
+def service_block_is_apart(settings: "Settings") -> Iterator[Problem]:
+    block, vpc = settings.network.service_cidr, settings.network.cidr
+    if not is_private(block) or not 12 <= block.prefixlen <= 24:
+        rule = "private (10/8, 172.16/12 or 192.168/16) and from /12 to /24"
+        reason = "EKS refuses anything else"
+    elif block.overlaps(vpc):
+        rule = f"no overlap with network.cidr {vpc}"
+        reason = "a Service's address would hide a node's"
+    else:
+        return
+    yield Problem(
+        path="network.service_cidr",
+        value=block,
+        rule=rule,
+        reason=reason,
+        next_step="leave it out (172.20.0.0/16), or set a private block outside the VPC",
+    )
+
+
+def api_access_names_one_way(settings: "Settings") -> Iterator[Problem]:
+    access = settings.network.api_access
+    if bool(access.cidrs) == bool(access.private):
+        yield Problem(
+            path="network.api_access",
+            value=UNSET if not access.cidrs else "cidrs and private",
+            rule="either cidrs or private, exactly one",
+            reason="the program itself applies Kubernetes objects, so it must reach the endpoint; "
+            "every default would be open to the world or closed to this program",
+            next_step="set network.api_access to `cidrs: [<your office or runner>/32]`, or to "
+            "`private: vpn` or `private: runner` for no public endpoint",
+        )
+    if access.private_cidrs and not access.private:
+        yield Problem(
+            path="network.api_access.private_cidrs",
+            value=", ".join(map(str, access.private_cidrs)),
+            rule="only with private",
+            reason="a public endpoint is guarded by cidrs",
+            next_step="remove it, or replace cidrs by private",
+        )
+
+
+def api_blocks_are_narrow(settings: "Settings") -> Iterator[Problem]:
+    cidrs = settings.network.api_access.cidrs
+    for index, block in enumerate(cidrs):
+        if block.prefixlen < WIDEST_PUBLIC_PREFIX or is_private(block):
+            yield Problem(
+                path=f"network.api_access.cidrs[{index}]",
+                value=block,
+                rule=f"a public block of /{WIDEST_PUBLIC_PREFIX} or narrower, never 0.0.0.0/0",
+                reason="a wide block opens the API to the world, and nobody arrives at a public "
+                "endpoint from a private address",
+                next_step="name your office's or runner's own addresses, or use `private`",
+            )
+        if any(block.overlaps(other) for other in cidrs[:index]):
+            yield Problem(
+                path=f"network.api_access.cidrs[{index}]",
+                value=block,
+                rule="no overlap with another entry",
+                reason="AWS refuses it, and it hides which entry lets somebody in",
+                next_step="keep the narrower entry that you mean",
+            )
+
+
+def private_ways_in_are_outside_the_vpc(settings: "Settings") -> Iterator[Problem]:
+    network = settings.network
+    named = [("network.api_access.private_cidrs", network.api_access.private_cidrs)]
+    named.append(("storage.mount_cidrs", settings.storage.mount_cidrs))
+    for path, blocks in named:
+        for index, block in enumerate(blocks):
+            if not is_private(block) or block.overlaps(network.cidr):
+                yield Problem(
+                    path=f"{path}[{index}]",
+                    value=block,
+                    rule=f"a private block that does not overlap network.cidr {network.cidr}",
+                    reason="it names who comes from outside the VPC by a VPN or a peering; an "
+                    "overlapping block cannot be routed",
+                    next_step="name the block of the other side, or remove the entry",
+                )
+
+
+def every_node_finds_addresses(settings: "Settings") -> Iterator[Problem]:
+    zones, vpc = settings.zones, settings.network.cidr
+    for zone, blocks in zone_blocks(vpc, zones).items():
+        pools = (p.max_nodes for p in settings.pools if not p.zones or zone in p.zones)
+        wanted = sum(pools) + settings.managers.max_nodes
+        if wanted > (room := nodes_that_fit(blocks.private)):
+            yield Problem(
+                path="network.cidr",
+                value=vpc,
+                rule=f"room for {wanted} nodes in {zone}; {blocks.private} has room for {room}",
+                reason="every pod has an address of the VPC; without one it never starts",
+                next_step="widen network.cidr (a /16 costs nothing), or lower max_nodes of a pool",
+            )
+
+
+RULES = (
+    region_is_known,
+    zones_are_in_the_region,
+    vpc_block_is_usable,
+    service_block_is_apart,
+    api_access_names_one_way,
+    api_blocks_are_narrow,
+    private_ways_in_are_outside_the_vpc,
+)

@@ -1,0 +1,96 @@
+"""Rules about GPU pools; pure, one rule a function."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from spotrain import contract
+from stacks.instances import GpuInstance, gpu_catalog
+from stacks.problems import Problem, suggestion
+
+if TYPE_CHECKING:
+    from stacks.schema import Pool, Settings
+
+
+def problems(settings: "Settings") -> Iterator[Problem]:
+    """Every broken rule of this file."""
+    for index, pool in enumerate(settings.pools):
+        path = f"pools[{index}]"
+        yield from _name_is_free(path, pool, settings.pools[:index])
+        yield from _zones_belong_to_the_stack(path, pool, settings.zones)
+        unknown = list(_types_are_known(path, pool))
+        yield from unknown
+        if not unknown:
+            yield from _types_are_one_kind(path, pool)
+
+
+def warnings(settings: "Settings") -> Iterator[str]:
+    """Pools that will work but wait for capacity."""
+    for index, pool in enumerate(settings.pools):
+        if pool.capacity == contract.CAPACITY_SPOT and len(pool.instance_types) == 1:
+            yield (
+                f"pools[{index}].instance_types: spot pool {pool.name!r} names one type, so it has "
+                "one capacity to lose. Add a larger type with the same GPU if jobs wait too long."
+            )
+
+
+def _name_is_free(path: str, pool: "Pool", earlier: "tuple[Pool, ...]") -> Iterator[Problem]:
+    if any(pool.name == other.name for other in earlier):
+        yield Problem(
+            path=f"{path}.name",
+            value=pool.name,
+            rule="a name of its own",
+            reason="node groups, labels and prices are found by the pool's name",
+            next_step="rename one of the two pools",
+        )
+
+
+def _zones_belong_to_the_stack(
+    path: str, pool: "Pool", zones: tuple[str, ...]
+) -> Iterator[Problem]:
+    for index, zone in enumerate(pool.zones):
+        if zone not in zones or zone in pool.zones[:index]:
+            yield Problem(
+                path=f"{path}.zones[{index}]",
+                value=zone,
+                rule="a zone of the stack, once",
+                reason="a node needs the zone's subnet, and a zone has one group of a pool",
+                next_step=f"{suggestion(zone, zones)}; or add it to zones",
+            )
+
+
+def _types_are_known(path: str, pool: "Pool") -> Iterator[Problem]:
+    known = gpu_catalog().types
+    for index, name in enumerate(pool.instance_types):
+        if name not in known:
+            yield Problem(
+                path=f"{path}.instance_types[{index}]",
+                value=name,
+                rule="a GPU instance type of stacks/gpus.yaml",
+                reason="its GPU, memory and price cannot be told otherwise",
+                next_step=f"{suggestion(name, known)}; or add it there with shape and price",
+            )
+
+
+def _types_are_one_kind(path: str, pool: "Pool") -> Iterator[Problem]:
+    types = [gpu_catalog().types[name] for name in pool.instance_types]
+    for index, instance in enumerate(types):
+        place = f"{path}.instance_types[{index}]"
+        if instance.gpu != pool.gpu:
+            yield _differs(place, instance, f"GPU {pool.gpu}", f"it has {instance.gpu}")
+        elif instance.gpus != pool.gpus_per_node:
+            wanted = f"{pool.gpus_per_node} GPUs a node, as gpus_per_node says"
+            yield _differs(place, instance, wanted, f"it has {instance.gpus}")
+        elif instance.vcpu < types[0].vcpu or instance.memory_gib < types[0].memory_gib:
+            rule = f"at least the vCPU and memory of the first type, {types[0].name}"
+            reason = "the autoscaler models the first type only, so a pod could be promised a "
+            yield _differs(place, instance, rule, reason + "node that cannot hold it")
+
+
+def _differs(path: str, instance: GpuInstance, rule: str, reason: str) -> Problem:
+    return Problem(
+        path=path,
+        value=instance.name,
+        rule=rule,
+        reason=f"{reason}; nodes of one pool must serve the same pods",
+        next_step="order the types by size, or move this one to a pool of its own",
+    )

@@ -1,0 +1,119 @@
+"""What `pulumi up` would build, without an account: python -m stacks.preview <stack>
+
+Runs the very program, __main__.py, under stand-ins for the cloud, and writes
+build/preview/<stack>.json.
+"""
+
+import argparse
+import json
+import runpy
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from rich.console import Console
+
+from stacks import preview_view, schema
+from stacks.problems import Problem, SettingsError, suggestion
+from stacks.recorder import Recording, record
+
+ROOT = Path(__file__).parents[1]
+STACKS = ROOT / "stacks"
+PROJECT = "spotrain"
+USAGE_ERROR = 2
+
+
+def main(
+    argv: Sequence[str] | None = None, *, program: Path = ROOT / "__main__.py", build: Path = ROOT
+) -> int:
+    """0: shown. 1: the program itself is wrong. 2: the stack, or its file, is."""
+    args = _parser().parse_args(argv)
+    try:
+        config = read_config(args.stack)
+        settings = schema.parse(config[schema.KEY], source=f"stacks/Pulumi.{args.stack}.yaml")
+    except SettingsError as error:
+        _say(str(error))
+        return USAGE_ERROR
+    recording = run_program(program, args.stack, config)
+    if duplicates := recording.duplicates():
+        _say("two resources with one URN; Pulumi refuses that. Rename one of each:")
+        _say("\n".join(duplicates))
+        return 1
+    path = build / "build" / "preview" / f"{args.stack}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(recording.document(), indent=1, sort_keys=True) + "\n")
+    preview_view.show(Console(highlight=False, emoji=False), args.stack, settings, recording)
+    _say(f"\nWritten to {path.relative_to(build)}. Next: pulumi up --stack {args.stack}")
+    return 0
+
+
+def _say(text: str) -> None:
+    """stdout is the answer, stderr the talk; plain, as URNs look like rich's markup."""
+    print(text, file=sys.stderr)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m stacks.preview", description="Show what a stack would build."
+    )
+    parser.add_argument("stack", help=f"one of: {', '.join(stack_names())}")
+    return parser
+
+
+def stack_names() -> list[str]:
+    """The stacks that have a file."""
+    files = STACKS.glob("Pulumi.*.yaml")
+    return sorted(file.name.removeprefix("Pulumi.").removesuffix(".yaml") for file in files)
+
+
+def read_config(stack: str) -> dict[str, Any]:
+    """The `config` of a stack file, keys without the project. Pulumi would ignore a wrong key."""
+    if stack not in stack_names():
+        raise SettingsError(f"no stack {stack!r}; there are: {', '.join(stack_names())}", [])
+    source = f"stacks/Pulumi.{stack}.yaml"
+    try:
+        document = yaml.safe_load((STACKS / f"Pulumi.{stack}.yaml").read_text())
+    except yaml.YAMLError as error:
+        raise SettingsError(f"{source} is not YAML: {error}", []) from None
+    return checked_config(document, source)
+
+
+def checked_config(document: object, source: str) -> dict[str, Any]:
+    """The one key that we read; any other is a typo."""
+    config = document.get("config") if isinstance(document, dict) else None
+    wanted = f"{PROJECT}:{schema.KEY}"
+    given = config if isinstance(config, dict) else {}
+    problems = [
+        Problem(
+            path=f"config.{key}",
+            value="(set)",
+            rule=f"{wanted} is the only key of this project",
+            reason="Pulumi ignores a key that nobody asks for",
+            next_step=suggestion(str(key), [wanted]),
+        )
+        for key in given
+        if key != wanted
+    ]
+    if problems or wanted not in given:
+        raise SettingsError(source, problems or [schema.missing_settings(source)])
+    return {schema.KEY: given[wanted]}
+
+
+def run_program(program: Path, stack: str, config: dict[str, Any]) -> Recording:
+    """The program, to its end."""
+
+    def _run_path() -> None:
+        runpy.run_path(str(program), run_name="__main__")
+
+    return record(
+        _run_path,
+        project=PROJECT,
+        stack=stack,
+        config={f"{PROJECT}:{key}": json.dumps(value) for key, value in config.items()},
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,140 @@
+"""How a preview looks: tree, counts, fixed cost, GPU hours."""
+
+from collections import Counter, defaultdict
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.tree import Tree
+
+from stacks.costs import HOURS_PER_MONTH, fixed_costs, pool_price, usage_notes
+from stacks.instances import gpu_catalog
+from stacks.recorder import Recording, Registration
+from stacks.schema import Settings
+
+
+def show(console: Console, stack: str, settings: Settings, recording: Recording) -> None:
+    """Everything, top to bottom."""
+    for warning in recording.warnings:
+        console.print(f"[yellow]warning[/] {escape(warning)}", soft_wrap=False)
+    console.print(resource_tree(stack, recording))
+    console.print()
+    console.print(counts_table(console, recording))
+    console.print()
+    console.print(fixed_table(settings, recording))
+    console.print(f"[dim]On top, with use: {'; '.join(usage_notes())}.[/]")
+    console.print()
+    console.print(gpu_table(settings))
+    catalog = gpu_catalog()
+    console.print(
+        f"[dim]{catalog.source}, {settings.region}, as of {catalog.as_of}. Spot prices are "
+        "typical, and move by zone and by hour.[/]"
+    )
+
+
+def resource_tree(stack: str, recording: Recording) -> Tree:
+    """Components as branches; many leaves of one type as one line."""
+    children: dict[str, list[Registration]] = defaultdict(list)
+    for resource in sorted(recording.resources, key=lambda resource: resource.urn):
+        children[resource.parent].append(resource)
+    known = {resource.urn for resource in recording.resources}
+    root = Tree(f"[bold]{stack}[/]  {len(recording.resources)} resources", guide_style="dim")
+    for parent in [parent for parent in children if parent not in known]:
+        _grow(root, parent, children)
+    return root
+
+
+def _grow(branch: Tree, parent: str, children: dict[str, list[Registration]]) -> None:
+    leaves: dict[str, list[str]] = defaultdict(list)
+    for resource in children[parent]:
+        role = resource.name.removeprefix(f"{parent.rsplit('::', 1)[-1]}-")
+        if resource.urn in children:
+            label = f"[bold cyan]{role}[/]  [dim]{short(resource.type)}[/]"
+            _grow(branch.add(label), resource.urn, children)
+        else:
+            leaves[short(resource.type)].append(role)
+    for kind, roles in sorted(leaves.items()):
+        branch.add(f"{kind}  [dim]{roles[0] if len(roles) == 1 else f'x {len(roles)}'}[/]")
+
+
+def short(kind: str) -> str:
+    """aws:ec2/vpc:Vpc -> aws.ec2.Vpc; kubernetes:apps/v1:DaemonSet -> k8s.apps.DaemonSet"""
+    package, module, name = kind.split(":")
+    group = "" if module == "index" else module.split("/")[0].split(".")[0]
+    return ".".join(part for part in (package.replace("kubernetes", "k8s"), group, name) if part)
+
+
+def numbers_by_type(recording: Recording) -> Counter[str]:
+    return Counter(resource.type for resource in recording.resources)
+
+
+def counts_table(console: Console, recording: Recording) -> Table:
+    """How many of what, in as many columns as fit."""
+    cells = [
+        f"{number:>3} {short(kind)}"
+        for kind, number in sorted(
+            numbers_by_type(recording).items(), key=lambda item: (-item[1], item[0])
+        )
+    ]
+    columns = max(1, console.width // (max(map(len, cells)) + 2))
+    rows = -(-len(cells) // columns)
+    table = Table(
+        title=f"Resources by type ({len(recording.resources)})",
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        show_header=False,
+        pad_edge=False,
+    )
+    for row in range(rows):
+        table.add_row(*cells[row::rows])
+    return table
+
+
+def _table(title: str) -> Table:
+    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+
+
+def fixed_table(settings: Settings, recording: Recording) -> Table:
+    """The bill of a month in which nobody trains."""
+    table = _table("Fixed cost, while nobody trains")
+    table.add_column("What")
+    table.add_column("Quantity", justify="right")
+    table.add_column("$ a month", justify="right")
+    total = 0.0
+    for line in fixed_costs(settings, numbers_by_type(recording)):
+        table.add_row(line.what, line.quantity, f"{line.usd_per_month:,.2f}")
+        total += line.usd_per_month
+    table.add_section()
+    table.add_row(
+        "[bold]Total[/]", f"[dim]${total / HOURS_PER_MONTH:.2f}/h[/]", f"[bold]{total:,.2f}[/]"
+    )
+    return table
+
+
+def gpu_table(settings: Settings) -> Table:
+    """What a GPU hour costs in each pool, spot beside on demand."""
+    table = _table("GPU hours, in $ per GPU and hour, while somebody trains")
+    table.add_column("Pool")
+    table.add_column("Nodes from")
+    for heading in ("GPUs", "Spot", "On demand", "Saves", "Most"):
+        table.add_column(heading, justify="right")
+    for pool in settings.pools:
+        price = pool_price(pool, settings.region)
+        spot, demand = (
+            price.spot_usd_per_hour / price.gpus,
+            price.on_demand_usd_per_hour / price.gpus,
+        )
+        most = pool.max_nodes * len(pool.zones or settings.zones) * price.gpus
+        on_spot = pool.capacity == "spot"
+        table.add_row(
+            pool.name,
+            price.instance_type,
+            f"{price.gpus} {pool.gpu}",
+            f"[bold]{spot:.3f}[/]" if on_spot else "-",
+            f"{demand:.3f}" if on_spot else f"[bold]{demand:.3f}[/]",
+            f"{price.saving:.0%}" if on_spot else "-",
+            f"{most} GPUs",
+        )
+    return table

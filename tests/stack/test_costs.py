@@ -1,0 +1,61 @@
+"""Prices: the table is consistent, and the arithmetic is the bill's."""
+
+import pytest
+
+from stacks.costs import fixed_costs, pool_price
+from stacks.instances import GpuInstance, gpu_catalog
+from stacks.preview import read_config
+from stacks.schema import Pool, Settings, parse
+from stacks.services import service_catalog
+
+INSTANCES = [pytest.param(i, id=i.name) for i in gpu_catalog().types.values()]
+
+
+def settings(stack: str = "dev") -> Settings:
+    return parse(read_config(stack)["settings"], source=stack)
+
+
+def a_pool(*types: str) -> Pool:
+    given = {"name": "t4", "gpu": "t4", "gpus_per_node": 1, "max_nodes": 1}
+    return Pool.model_validate({**given, "instance_types": types})
+
+
+@pytest.mark.parametrize("instance", INSTANCES)
+def test_an_instance_type_is_plausible(instance: GpuInstance) -> None:
+    assert instance.gpus in (1, 4, 8)
+    assert 4 <= instance.memory_gib / instance.vcpu <= 12
+    assert 0.3 <= instance.typical_spot_usd_per_hour / instance.on_demand_usd_per_hour <= 0.6
+
+
+def test_prices_say_where_and_when_they_are_from() -> None:
+    for catalog in (gpu_catalog(), service_catalog()):
+        assert catalog.source == "AWS public list prices"
+        assert catalog.as_of.startswith("20")
+
+
+def test_a_larger_type_never_costs_less_a_gpu_of_the_same_kind() -> None:
+    by_kind: dict[tuple[str, int], list[GpuInstance]] = {}
+    for instance in gpu_catalog().types.values():
+        by_kind.setdefault((instance.gpu, instance.gpus), []).append(instance)
+    for instances in by_kind.values():
+        sized = sorted(instances, key=lambda i: i.vcpu)
+        prices = [i.on_demand_usd_per_hour for i in sized]
+        assert prices == sorted(prices)
+
+
+def test_a_pool_is_priced_by_its_first_type_in_its_region() -> None:
+    here = pool_price(a_pool("g4dn.xlarge", "g4dn.2xlarge"), "us-east-1")
+    assert (here.instance_type, here.on_demand_usd_per_hour) == ("g4dn.xlarge", 0.526)
+    assert here.spot_usd_per_hour == 0.184
+    there = pool_price(a_pool("g4dn.xlarge"), "eu-central-1")
+    assert there.on_demand_usd_per_hour == pytest.approx(0.526 * 1.25, abs=1e-3)
+
+
+def test_the_fixed_cost_follows_what_the_program_builds() -> None:
+    one = {c.what: c.usd_per_month for c in fixed_costs(settings(), {})}
+    counts = {"aws:ec2/natGateway:NatGateway": 3, "aws:kms/key:Key": 2}
+    many = {c.what: c.usd_per_month for c in fixed_costs(settings(), counts)}
+    assert one["EKS control plane"] == many["EKS control plane"] == 73.0
+    assert (one["NAT gateways"], many["NAT gateways"]) == (0, 98.55)
+    assert many["KMS keys"] == 2.0
+    assert many["Managers, m7i-flex.large"] == pytest.approx(2 * 0.09576 * 730, abs=0.01)

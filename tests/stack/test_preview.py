@@ -1,0 +1,144 @@
+"""The preview: what it shows, what it writes, what it refuses."""
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from stacks import preview, preview_view
+from stacks.recorder import Recording
+from stacks.schema import Settings
+
+TWICE = """
+import pulumi
+pulumi.ComponentResource("a:b:C", "same", {})
+pulumi.ComponentResource("a:b:C", "same", {})
+"""
+
+
+def shown(stack: str, settings: Settings, recording: Recording, width: int) -> str:
+    text = io.StringIO()
+    preview_view.show(Console(width=width, file=text), stack, settings, recording)
+    return text.getvalue()
+
+
+def test_it_writes_every_resource_and_invoke(
+    stack: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert preview.main([stack], build=tmp_path) == 0
+    document = json.loads((tmp_path / "build" / "preview" / f"{stack}.json").read_text())
+    assert document.keys() == {"resources", "invokes"}
+    assert all(r.keys() == {"type", "name", "parent", "inputs"} for r in document["resources"])
+    output = capsys.readouterr()
+    assert f"{stack}  {len(document['resources'])} resources" in output.out
+    assert f"build/preview/{stack}.json" in output.err
+
+
+def test_the_file_is_the_same_every_time(stack: str, tmp_path: Path, recording: Recording) -> None:
+    preview.main([stack], build=tmp_path)
+    written = json.loads((tmp_path / "build" / "preview" / f"{stack}.json").read_text())
+    assert written == json.loads(json.dumps(recording.document()))
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_no_line_is_wider_than_the_terminal(
+    stack: str, settings: Settings, recording: Recording, width: int
+) -> None:
+    lines = shown(stack, settings, recording, width).splitlines()
+    assert max(map(len, lines)) <= width
+
+
+def test_every_pool_is_priced_beside_the_fixed_cost(
+    stack: str, settings: Settings, recording: Recording
+) -> None:
+    text = shown(stack, settings, recording, 120)
+    for pool in settings.pools:
+        assert pool.name in text
+    for line in ("EKS control plane", "NAT gateways", "Managers", "KMS keys", "EFS", "Total"):
+        assert line in text
+    assert "as of 20" in text
+    assert "Spot prices are typical, and move" in text
+
+
+def test_an_unknown_stack_is_one_line_that_names_the_others(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert preview.main(["prodd"]) == 2
+    assert capsys.readouterr().err == "no stack 'prodd'; there are: dev, prod\n"
+
+
+def test_a_wrong_stack_file_is_told_without_a_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (preview.STACKS / "Pulumi.dev.yaml").read_text()
+    (tmp_path / "Pulumi.dev.yaml").write_text(text.replace("region: us-east-1", "region: mars"))
+    monkeypatch.setattr(preview, "STACKS", tmp_path)
+    assert preview.main(["dev"], build=tmp_path) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("stacks/Pulumi.dev.yaml: ")
+    assert "  region: mars\n    rule    a region of stacks/gpus.yaml\n" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param("config: [", "is not YAML", id="broken"),
+        pytest.param("config:\n  aws:region: us-east-1\n", "the only key", id="other-key"),
+        pytest.param("", "copy the key from stacks/Pulumi.dev.yaml", id="empty"),
+    ],
+)
+def test_a_file_without_settings_is_told(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    text: str,
+    said: str,
+) -> None:
+    (tmp_path / "Pulumi.mine.yaml").write_text(text)
+    monkeypatch.setattr(preview, "STACKS", tmp_path)
+    assert preview.main(["mine"]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_two_resources_with_one_urn_fail_the_preview(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(TWICE)
+    assert preview.main(["dev"], program=program, build=tmp_path) == 1
+    said = capsys.readouterr().err
+    assert "urn:pulumi:dev::spotrain::a:b:C::same" in said
+    assert not (tmp_path / "build").exists()
+
+
+def test_it_runs_as_a_command_without_account_or_pulumi_cli(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "stacks.preview", "nowhere"],
+        cwd=preview.ROOT,
+        env={"PATH": "/nonexistent", "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+
+
+def test_nothing_of_aws_is_asked_while_the_program_loads() -> None:
+    code = "import sys, stacks.clouds; print([m for m in sys.modules if m.startswith('boto')])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=preview.ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_look_up_that_nobody_answers_fails(build: Any) -> None:
+    import pulumi_aws as aws
+
+    with pytest.raises(Exception, match="no stand-in answer for aws:index/getCallerIdentity"):
+        build(lambda: aws.get_caller_identity_output().account_id)
