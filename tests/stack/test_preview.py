@@ -35,7 +35,7 @@ def test_it_writes_every_resource_and_invoke(
     assert document.keys() == {"resources", "invokes"}
     assert all(r.keys() == {"type", "name", "parent", "inputs"} for r in document["resources"])
     output = capsys.readouterr()
-    assert f"{stack}  {len(document['resources'])} resources" in output.out
+    assert output.out.splitlines().count(f"{len(document['resources'])} resources") == 1
     assert f"build/preview/{stack}.json" in output.err
 
 

@@ -17,8 +17,10 @@ elastic.run(train, output="/mnt/efs/output/run1")
 """
 
 from spotrain.train.checkpoint import Catalogue, CheckpointError, CheckpointId, Manifest
+from spotrain.train.keeper import UsageError, WorldEnded
+from spotrain.train.launch import run
 from spotrain.train.sampler import ElasticBatchSampler
-from spotrain.train.session import Run, UsageError, WorldEnded, run
+from spotrain.train.session import Run
 
 __all__ = [
     "Catalogue",

@@ -75,11 +75,11 @@ class Group:
             dist.all_reduce(total)
         return total
 
-    def close(self) -> None:
-        """Leave the world; also after a failed collective, which ends those of the others."""
-        self._asked = None
-        if dist.is_initialized():
-            dist.destroy_process_group()
+
+def leave_world() -> None:
+    """Leave the process group; after a failed collective this also ends those of the others."""
+    if dist.is_initialized():
+        dist.destroy_process_group()
 
 
 def _open_client(place: Assignment) -> Store:

@@ -1,0 +1,87 @@
+"""`run`: call a training function in world after world, until it returns."""
+
+import importlib
+import logging
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import torch
+
+from spotrain.agent.rank import Channel
+from spotrain.train.checkpoint import Catalogue
+from spotrain.train.keeper import WorldEnded, newest_world
+from spotrain.train.session import Run
+from spotrain.train.solo import SoloChannel
+
+log = logging.getLogger(__name__)
+Result = TypeVar("Result")
+
+
+def run(
+    train: Callable[[Run], Result],
+    *,
+    output: str | Path,
+    seed: int = 0,
+    checkpoint_seconds: float = 60.0,
+    keep: int = 3,
+) -> Result:
+    """Call `train(run)`, again and again after losses, until it returns; returns what it returned.
+
+    Args:
+        output: folder on a file system that all workers share; checkpoints go to
+            `<output>/checkpoints`. A folder with checkpoints is resumed.
+        seed: of the data order and of the random generators.
+        checkpoint_seconds: the most work that a loss without notice costs.
+        keep: checkpoints that stay on disk.
+    """
+    importlib.import_module("torch._dynamo")  # 1 s at the first optimizer, while others wait
+    channel = Channel.from_environment() or SoloChannel()
+    catalogue = Catalogue(Path(output) / "checkpoints")
+    previous_step: int | None = None
+    survivor = False
+    while True:
+        channel.arrive(survivor=survivor, floor=newest_world(catalogue))
+        place = channel.next_world()
+        session = Run(
+            channel,
+            catalogue,
+            seed=seed,
+            checkpoint_seconds=checkpoint_seconds,
+            keep=keep,
+            previous_step=previous_step,
+        )
+        try:
+            session.enter(place)
+            result = train(session)
+            session.finish()
+            return result
+        except WorldEnded as ended:
+            message = str(ended)
+            traceback.clear_frames(ended.__traceback__)
+        except RuntimeError as error:
+            if not may_be_a_lost_peer(error):
+                raise
+            message = f"{type(error).__name__}: {error}"
+            # Frees models, replicas and data loaders that the failed call still holds.
+            traceback.clear_frames(error.__traceback__)
+        log.warning("world %d is over for rank %d: %s", session.world, session.rank, message)
+        number = session.world
+        previous_step, survivor = session.steps_done, True
+        session.leave()
+        del session
+        channel.broken(number, message)
+
+
+def may_be_a_lost_peer(error: RuntimeError) -> bool:
+    """Whether a collective failed, as it does when a peer dies; anything else ends the process.
+
+    gloo raises bare RuntimeErrors, told apart by their text. After an error on a GPU the process
+    cannot be trusted, and is ended as well: the agent starts it anew.
+    """
+    if torch.cuda.is_available():
+        return False
+    if isinstance(error, torch.distributed.DistError):
+        return True
+    return any(word in str(error) for word in ("gloo", "Gloo", "Connection closed by peer"))

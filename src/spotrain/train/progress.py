@@ -1,0 +1,61 @@
+"""Telling the agent how training goes: at most twice a second, and at a world's first step."""
+
+import math
+import time
+from collections.abc import Mapping
+
+import torch
+
+from spotrain.agent.rank import Channel
+from spotrain.train.loader import Position
+from spotrain.train.solo import SoloChannel
+
+PROGRESS_SECONDS = 0.5
+
+Metrics = Mapping[str, float | torch.Tensor]
+
+
+class Progress:
+    """Rank 0's reports. Metrics are read only when one is due: reading waits for the GPU."""
+
+    def __init__(
+        self, channel: Channel | SoloChannel, position: Position, previous_step: int | None
+    ) -> None:
+        self.previous_step = previous_step
+        """Last step that this process did in the world before."""
+        self._channel = channel
+        self._position = position
+        self._restored_step: int | None = None
+        self._told_at = 0.0
+
+    def enter_world(self, restored_step: int) -> None:
+        self._restored_step = restored_step
+
+    def tell_step(self, *, samples: int, metrics: Metrics) -> None:
+        """`samples`: of this global step, over all ranks."""
+        is_first = self._restored_step is not None
+        if is_first or time.monotonic() - self._told_at >= PROGRESS_SECONDS:
+            first = {"restored_step": self._restored_step, "previous_step": self.previous_step}
+            self._send(samples, metrics, first if is_first else {})
+            self._restored_step = None
+
+    def tell(self, metrics: Metrics) -> None:
+        self._send(0, metrics, {})
+
+    def _send(self, samples: int, metrics: Metrics, first: Mapping[str, int | None]) -> None:
+        self._told_at = time.monotonic()
+        position, place = self._position, self._position.place
+        assert place is not None
+        values = {name: _as_float(value) for name, value in metrics.items()}
+        self._channel.progress(
+            place.number,
+            step=position.step,
+            epoch=position.epoch,
+            samples=samples,
+            metrics={name: value for name, value in values.items() if math.isfinite(value)},
+            **first,
+        )
+
+
+def _as_float(value: float | torch.Tensor) -> float:
+    return float(value.detach() if isinstance(value, torch.Tensor) else value)
