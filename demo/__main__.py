@@ -20,8 +20,9 @@ from demo.report import Report, judge
 from demo.scenario import Scenario, ScenarioError, wait_or_fail
 from spotrain import contract
 from spotrain.job import parse_job, parse_pools
-from spotrain.local.engine import Engine, Options
+from spotrain.local.engine import Engine
 from spotrain.local.image import Image
+from spotrain.local.machines import Options
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build" / "demo"

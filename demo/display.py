@@ -1,6 +1,7 @@
 """The demonstration on a terminal: a live view while it trains, tables when it is over."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -43,7 +44,7 @@ class Story:
 
     def __init__(self, engine: Engine, console: Console) -> None:
         self._engine, self._console = engine, console
-        self._start, self._told = engine.now(), 0
+        self._start, self._told = time.monotonic(), 0
 
     def tell(self) -> None:
         for happening in self._engine.story[self._told :]:
@@ -58,7 +59,7 @@ class Story:
 
 
 async def _refresh(engine: Engine, live: Live) -> None:
-    start = engine.now()
+    start = time.monotonic()
     while True:
         live.update(_view(engine, start), refresh=True)
         await asyncio.sleep(REFRESH_SECONDS)
@@ -73,13 +74,13 @@ def _view(engine: Engine, start: float) -> RenderableType:
     metrics = report.metrics
     head.add_row("loss", f"{metrics['loss']:.4f}" if "loss" in metrics else "")
     head.add_row("accuracy", f"{metrics['accuracy']:.2%}" if "accuracy" in metrics else "")
-    nodes = [node for node in engine.nodes if node.ended_at is None]
+    nodes = engine.machines.alive
     head.add_row("nodes", "  ".join(_describe(node.name, node.cordoned) for node in nodes))
     lines = [
         Text(f"{happening.at - start:6.1f} s  {happening.text}")
         for happening in engine.story[-EVENTS_SHOWN:]
     ]
-    title = f"ElasticJob {engine.job.name}: {engine.now() - start:.0f} s"
+    title = f"ElasticJob {engine.job.name}: {time.monotonic() - start:.0f} s"
     return Panel(Group(head, Text(), *lines), title=title, border_style="cyan")
 
 

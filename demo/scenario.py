@@ -27,17 +27,17 @@ class Scenario:
             ScenarioError: the job ended before everything had happened.
         """
         await self._until_settled(size=3)
-        self.engine.set_capacity(1)
-        self.engine.reclaim(self._node_of_rank(1))
+        self.engine.machines.set_capacity(1)
+        self.engine.machines.reclaim(self._node_of_rank(1))
         await self._until_settled(size=2)
-        self.engine.destroy(self._node_of_rank(0))
+        self.engine.machines.destroy(self._node_of_rank(0))
         await self._until_settled(size=1)
-        self.engine.set_capacity(3)
+        self.engine.machines.set_capacity(3)
         await self._until_settled(size=3)
         await self.engine.until(lambda: self.engine.status.finished)
 
     async def _until_settled(self, *, size: int) -> None:
-        """Until a world of `size` has done some steps."""
+        """Until a world of `size` has done some steps, and saved once while it trained."""
         await self.engine.until(lambda: self.engine.status.finished or self._has_settled(size))
         if not self._has_settled(size):
             message = self.engine.report().message or "no reason given"
@@ -48,12 +48,14 @@ class Scenario:
         if report.size != size:
             return False
         chapter = report.history[-1]
-        first, last = chapter.first_step, chapter.last_step
-        return first is not None and last is not None and last >= first + STEPS_BETWEEN
+        first, last, saved = chapter.first_step, chapter.last_step, chapter.committed_step
+        if first is None or last is None or saved is None:
+            return False
+        return last >= first + STEPS_BETWEEN and saved > first
 
     def _node_of_rank(self, group_rank: int) -> Node:
         name = self.engine.report().history[-1].members[group_rank]
-        node = next(pod.node for pod in self.engine.pods if pod.name == name)
+        node = next(pod.node for pod in self.engine.machines.pods if pod.name == name)
         assert node is not None
         return node
 

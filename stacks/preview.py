@@ -21,7 +21,6 @@ from stacks.recorder import Recording, record
 
 ROOT = Path(__file__).parents[1]
 STACKS = ROOT / "stacks"
-PROJECT = "spotrain"
 USAGE_ERROR = 2
 
 
@@ -83,7 +82,7 @@ def read_config(stack: str) -> dict[str, Any]:
 def checked_config(document: object, source: str) -> dict[str, Any]:
     """The one key that we read; any other is a typo."""
     config = document.get("config") if isinstance(document, dict) else None
-    wanted = f"{PROJECT}:{schema.KEY}"
+    wanted = f"{schema.NAMESPACE}:{schema.KEY}"
     given = config if isinstance(config, dict) else {}
     problems = [
         Problem(
@@ -109,9 +108,9 @@ def run_program(program: Path, stack: str, config: dict[str, Any]) -> Recording:
 
     return record(
         _run_path,
-        project=PROJECT,
+        project=schema.NAMESPACE,
         stack=stack,
-        config={f"{PROJECT}:{key}": json.dumps(value) for key, value in config.items()},
+        config={f"{schema.NAMESPACE}:{key}": json.dumps(value) for key, value in config.items()},
     )
 
 

@@ -18,7 +18,11 @@ def show(console: Console, stack: str, settings: Settings, recording: Recording)
     """Everything, top to bottom."""
     for warning in recording.warnings:
         console.print(f"[yellow]warning[/] {escape(warning)}", soft_wrap=False)
-    console.print(resource_tree(stack, recording))
+    console.print(
+        f"[bold]{stack}[/]: {settings.cloud} {settings.region}, {len(settings.zones)} zones, "
+        f"Kubernetes {settings.cluster.version}"
+    )
+    console.print(resource_tree(recording))
     console.print()
     console.print(counts_table(console, recording))
     console.print()
@@ -33,13 +37,13 @@ def show(console: Console, stack: str, settings: Settings, recording: Recording)
     )
 
 
-def resource_tree(stack: str, recording: Recording) -> Tree:
+def resource_tree(recording: Recording) -> Tree:
     """Components as branches; many leaves of one type as one line."""
     children: dict[str, list[Registration]] = defaultdict(list)
     for resource in sorted(recording.resources, key=lambda resource: resource.urn):
         children[resource.parent].append(resource)
     known = {resource.urn for resource in recording.resources}
-    root = Tree(f"[bold]{stack}[/]  {len(recording.resources)} resources", guide_style="dim")
+    root = Tree(f"{len(recording.resources)} resources", guide_style="dim")
     for parent in [parent for parent in children if parent not in known]:
         _grow(root, parent, children)
     return root

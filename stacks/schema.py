@@ -102,8 +102,8 @@ class Cluster(Section):
     """Control-plane logs sent to CloudWatch, billed by the GB; default audit and authenticator:
     who did what, without the volume of `api`."""
     deletion_protection: bool = False
-    """Refuse to delete the cluster until this is off again; default false, so that a destroy ends
-    in one pass."""
+    """Refuse to delete the cluster; default false. With it a destroy takes two steps: set it to
+    false and `pulumi up`, then `pulumi destroy`."""
     addon_versions: dict[Name, str] = {}
     """Add-on -> version. Default none: EKS picks its default for the Kubernetes version when it
     installs an add-on, and changes it never again by itself."""

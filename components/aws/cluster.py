@@ -81,8 +81,6 @@ class Cluster(pulumi.ComponentResource):
             # A changed kubeconfig is the same cluster; without this every object is replaced.
             cluster_identifier=self.arn,
             enable_server_side_apply=True,
-            # Objects of a cluster that is gone are gone too; without this a destroy can hang.
-            delete_unreachable=True,
             opts=pulumi.ResourceOptions(parent=self, depends_on=ways_in),
         )
         self.register_outputs({"name": self.name, "arn": self.arn})

@@ -47,7 +47,7 @@ class StorageArgs:
 
 class Storage(pulumi.ComponentResource):
     """An encrypted EFS with a mount target per zone, an access point for the shared tree, and the
-    CSI driver with rights to no more than this file system."""
+    CSI driver, which can use this file system and no other."""
 
     volume: Volume
     storage_class: str = "efs"

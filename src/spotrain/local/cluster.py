@@ -1,7 +1,7 @@
 """Nodes and pods of a made-up cluster, its scheduler and its autoscaler: values and decisions."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
@@ -56,7 +56,6 @@ class Pod:
     disrupted: bool = False
     deleting: bool = False
     message: str = ""
-    tags: dict[str, str] = field(default_factory=dict)
 
     @property
     def gpus(self) -> int:

@@ -1,0 +1,182 @@
+"""The machines of a made-up cluster: nodes that boot and vanish, and the processes on them."""
+
+import asyncio
+import itertools
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from spotrain.job import Pool
+from spotrain.local.cluster import Group, Node, Pod, find_group, find_node
+from spotrain.local.image import Image, plan_launch
+from spotrain.local.process import PodProcess
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How a job is run on this machine."""
+
+    folder: Path
+    """For logs, the status and the world number."""
+    image: Image
+    volumes: Mapping[str, Path] = field(default_factory=dict)
+    """Volume claim -> folder."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    boot_seconds: float = 0.5
+    """From the autoscaler's request to a node that takes pods."""
+    capacity: int = 64
+    """Machines that can be had per group at first."""
+    port: int = 0
+    """Of the coordinator; 0 takes a free one."""
+
+
+class Machines:
+    """Scheduler, autoscaler and kubelet in one. `tell` hears of everything that happens."""
+
+    def __init__(
+        self, pools: Sequence[Pool], options: Options, tell: Callable[[str], None]
+    ) -> None:
+        self.groups = [Group(pool, zone, options.capacity) for pool in pools for zone in pool.zones]
+        self.nodes: list[Node] = []
+        self.pods: list[Pod] = []
+        self._options = options
+        self._tell = tell
+        self._processes: dict[str, PodProcess] = {}
+        self._booting: dict[str, tuple[Group, asyncio.TimerHandle]] = {}
+        self._counter = itertools.count(1)
+
+    @property
+    def alive(self) -> list[Node]:
+        return [node for node in self.nodes if node.ended_at is None]
+
+    def pods_on(self, node: Node) -> list[Pod]:
+        return [pod for pod in self.pods if pod.node is node and not pod.is_over]
+
+    # --- What the market does ---
+
+    def set_capacity(self, machines: int) -> None:
+        """How many machines can be had per group from now on; nobody loses one by it."""
+        self.groups = [replace(group, capacity=machines) for group in self.groups]
+        self._tell(f"machines to be had: {machines} in each zone")
+
+    def reclaim(self, node: Node) -> None:
+        """A spot interruption: the node is drained, and gone when the notice is over."""
+        seconds = node.pool.notice_seconds
+        node.cordoned = True
+        self._tell(f"{node.name}: spot interruption, {seconds} s of notice")
+        for pod in self.pods_on(node):
+            pod.disrupted = True
+            self.delete_pod(pod, grace_seconds=min(seconds, _grace(pod)))
+        asyncio.get_running_loop().call_later(seconds, self.end_node, node)
+
+    def destroy(self, node: Node) -> None:
+        """The machine is gone without a word; its processes are killed."""
+        self._tell(f"{node.name}: gone without notice (SIGKILL)")
+        for pod in self.pods_on(node):
+            pod.disrupted = True
+        self.end_node(node)
+
+    def end_node(self, node: Node) -> None:
+        if node.ended_at is None:
+            node.ended_at = time.monotonic()
+            for pod in self.pods_on(node):
+                self._processes[pod.uid].kill()
+
+    def end_idle_nodes(self, *, job_is_over: bool) -> None:
+        """A drained node goes when it is empty; when the job is over, all of them do."""
+        for node in self.alive:
+            if (job_is_over or node.cordoned) and not self.pods_on(node):
+                self.end_node(node)
+
+    # --- Pods ---
+
+    def create_pod(self, name: str, index: int, manifest: Mapping[str, Any]) -> None:
+        """A pod of that name that is there already is no error: the next look decides again."""
+        if all(pod.name != name for pod in self.pods):
+            pod = Pod(name, str(uuid.uuid4()), index, manifest, datetime.now(UTC))
+            self.pods.append(pod)
+
+    def delete_pod(self, pod: Pod, *, grace_seconds: float | None) -> None:
+        process = self._processes.get(pod.uid)
+        if pod.is_over or process is None:
+            self.pods.remove(pod)
+        elif not pod.deleting:
+            pod.deleting = True
+            process.terminate(_grace(pod) if grace_seconds is None else grace_seconds)
+
+    def schedule(self) -> None:
+        """Start what fits on a node; ask for a node for what does not."""
+        for pod in self.pods:
+            if pod.node is not None or pod.deleting or pod.is_over:
+                continue
+            node = find_node(pod, self.nodes, self.pods)
+            if node is not None:
+                self._start(pod, node)
+            elif pod.uid not in self._booting:
+                self._ask_for_node(pod)
+
+    def _ask_for_node(self, pod: Pod) -> None:
+        group = find_group(pod, self.groups, self.nodes)
+        if group is None:
+            return
+        alike = (group.pool.name, group.zone)
+        living = sum((node.pool.name, node.zone) == alike for node in self.alive)
+        coming = sum((g.pool.name, g.zone) == alike for g, _ in self._booting.values())
+        if living + coming < group.capacity:
+            loop = asyncio.get_running_loop()
+            boot = loop.call_later(self._options.boot_seconds, self._boot, pod.uid, group)
+            self._booting[pod.uid] = group, boot
+
+    def _boot(self, pod_uid: str, group: Group) -> None:
+        self._booting.pop(pod_uid)
+        name = f"node-{next(self._counter)}"
+        self.nodes.append(Node(name, group.pool, group.zone, started_at=time.monotonic()))
+        self._tell(f"{name}: booted ({group.pool.name}, {group.zone})")
+
+    def _start(self, pod: Pod, node: Node) -> None:
+        fields = {
+            "metadata.name": pod.name,
+            "metadata.namespace": pod.manifest["metadata"]["namespace"],
+            "metadata.uid": pod.uid,
+            "spec.nodeName": node.name,
+            "status.podIP": "127.0.0.1",
+        }
+        launch = plan_launch(
+            pod.manifest,
+            image=self._options.image,
+            volumes=self._options.volumes,
+            fields=fields,
+            extra=self._options.environment,
+        )
+        log = self._options.folder / "logs" / f"{pod.name}-{pod.uid[:8]}.log"
+        process = PodProcess(launch, log, lambda code: self._ended(pod, code))
+        self._processes[pod.uid] = process
+        pod.node, pod.phase = node, "Running"
+        self._tell(f"{pod.name}: started on {node.name}")
+        process.start()
+
+    def _ended(self, pod: Pod, code: int) -> None:
+        pod.exit_code = code
+        pod.phase = "Succeeded" if code == 0 else "Failed"
+        if pod.deleting and pod in self.pods:
+            self.pods.remove(pod)
+        self._tell(f"{pod.name}: ended with exit code {code}")
+
+    async def stop(self) -> None:
+        """End everything; returns when the last process is gone."""
+        for _, handle in self._booting.values():
+            handle.cancel()
+        for process in self._processes.values():
+            process.kill()
+        for process in self._processes.values():
+            await process.wait()
+        for node in self.nodes:
+            self.end_node(node)
+
+
+def _grace(pod: Pod) -> int:
+    return int(pod.manifest["spec"].get("terminationGracePeriodSeconds", 30))
