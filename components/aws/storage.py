@@ -11,12 +11,10 @@ import pulumi_kubernetes as k8s
 from components.aws import storage_rights
 from components.aws.pod_role import PodRole, PodRoleArgs
 from components.cloud import Volume
+from spotrain import contract
 
 DRIVER = "efs.csi.aws.com"
 NFS_PORT = 2049
-OWNER_ID = 1000
-"""User and group of everything in the volume, and the user in our images. The access point lends it
-to whoever mounts, so that images with other users, root among them, read and write all the same."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,14 +163,17 @@ class Storage(pulumi.ComponentResource):
         )
 
     def _access_point(self, files: aws.efs.FileSystem) -> aws.efs.AccessPoint:
+        # The access point lends its user to whoever mounts, so that images with other users, root
+        # among them, read and write all the same.
+        owner = contract.JOB_UID
         return aws.efs.AccessPoint(
             f"{self._name}-shared",
             file_system_id=files.id,
-            posix_user=aws.efs.AccessPointPosixUserArgs(uid=OWNER_ID, gid=OWNER_ID),
+            posix_user=aws.efs.AccessPointPosixUserArgs(uid=owner, gid=owner),
             root_directory=aws.efs.AccessPointRootDirectoryArgs(
                 path="/shared",
                 creation_info=aws.efs.AccessPointRootDirectoryCreationInfoArgs(
-                    owner_uid=OWNER_ID, owner_gid=OWNER_ID, permissions="0775"
+                    owner_uid=owner, owner_gid=owner, permissions="0775"
                 ),
             ),
             tags={**self._args.tags, "Name": f"{self._args.tags['stack']}-shared"},

@@ -12,8 +12,6 @@ from components.manifest import Manifest, ManifestArgs
 from spotrain import contract
 
 LABELS = {"app.kubernetes.io/name": contract.CONTROLLER_NAME}
-JOB_NAMESPACE_ENV = "SPOTRAIN_JOB_NAMESPACE"
-"""Tells the controller which namespace it has rights in."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +84,7 @@ class ElasticJobs(pulumi.ComponentResource):
             service_account_name=contract.CONTROLLER_NAME,
             security_context=k8s.core.v1.PodSecurityContextArgs(
                 run_as_non_root=True,
-                run_as_user=1000,
+                run_as_user=contract.JOB_UID,
                 seccomp_profile=k8s.core.v1.SeccompProfileArgs(type="RuntimeDefault"),
             ),
             containers=[self._container()],
@@ -102,7 +100,11 @@ class ElasticJobs(pulumi.ComponentResource):
             name="controller",
             image=self._args.image,
             command=["python", "-m", "spotrain.controller"],
-            env=[k8s.core.v1.EnvVarArgs(name=JOB_NAMESPACE_ENV, value=self._args.job_namespace)],
+            env=[
+                k8s.core.v1.EnvVarArgs(
+                    name=contract.ENV_JOB_NAMESPACE, value=self._args.job_namespace
+                )
+            ],
             ports=[
                 k8s.core.v1.ContainerPortArgs(name=name, container_port=port)
                 for name, port in ports.items()

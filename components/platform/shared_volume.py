@@ -100,7 +100,7 @@ class SharedVolume(pulumi.ComponentResource):
             automount_service_account_token=False,
             security_context=k8s.core.v1.PodSecurityContextArgs(
                 run_as_non_root=True,
-                run_as_user=1000,
+                run_as_user=contract.JOB_UID,
                 seccomp_profile=k8s.core.v1.SeccompProfileArgs(type="RuntimeDefault"),
             ),
             volumes=[k8s.core.v1.VolumeArgs(name="shared", persistent_volume_claim=claim)],

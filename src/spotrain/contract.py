@@ -43,6 +43,10 @@ GPU_TAINT_EFFECT: Final = "NoSchedule"
 
 # --- Names of the platform's objects in a cluster ---------------------------------------------
 SYSTEM_NAMESPACE: Final = "spotrain-system"
+JOB_NAMESPACE: Final = "elastic-job"
+"""Where jobs live unless a stack says otherwise: upstream's own name."""
+JOB_UID: Final = 1000
+"""User of our images, and owner of the shared folders."""
 CONTROLLER_NAME: Final = "spotrain-controller"
 COORDINATOR_SERVICE: Final = "spotrain-coordinator"
 COORDINATOR_PORT: Final = 8443
@@ -50,6 +54,8 @@ METRICS_PORT: Final = 8080
 POOLS_CONFIGMAP: Final = "spotrain-pools"
 POOLS_KEY: Final = "pools.yaml"
 """Key of the pools ConfigMap: a YAML list, one mapping a pool, with the fields of `job.Pool`."""
+ENV_JOB_NAMESPACE: Final = "SPOTRAIN_JOB_NAMESPACE"
+"""The controller's setting: the only namespace whose jobs it runs; empty: all."""
 TOKEN_AUDIENCE: Final = "spotrain"
 VOLUME_CLAIM: Final = "efs"
 VOLUME_MOUNT: Final = "/mnt/efs"

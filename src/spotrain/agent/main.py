@@ -163,13 +163,13 @@ def _run(
         grace_seconds=identity.grace_seconds,
         clock=time.monotonic,
     )
-    worker.ranks = Ranks(spec, config, worker.run)
+    processes = Ranks(spec, config, worker.run)
     client = Client(endpoint, hello=worker.hello, received=worker.inbox.put)
-    worker.send = client.send
+    worker.attach(processes, client.send)
     with _notices_to(worker):
         client.start()
         try:
-            return _exit_code(worker.ranks.run(), str(command))
+            return _exit_code(processes.run(), str(command))
         except Left:
             return contract.EXIT_NOTICE
         finally:

@@ -21,9 +21,9 @@ from enum import StrEnum
 from torch.distributed import TCPStore  # type: ignore[attr-defined]
 from torch.distributed.elastic.agent.server.api import RunResult, WorkerState
 
-from spotrain.agent.control import Control, RankMessage
+from spotrain.agent.control import RankMessage
+from spotrain.agent.local_ranks import LocalRanks, assignment
 from spotrain.agent.processes import Place, Ranks
-from spotrain.agent.rank import Assignment
 from spotrain.agent.store import open_store
 from spotrain.coordinator import protocol
 
@@ -76,12 +76,7 @@ class Worker:
         self.stage = Stage.IDLE
         self.world: protocol.NewWorld | None = None
         self.uses_session: bool | None = None
-        self.ranks: Ranks
-        self._control: Control | None = None
-        self._arrived: dict[int, bool] = {}
-        """Local rank -> whether it lived through the last world; those that wait for a world."""
-        self._inside: set[int] = set()
-        """Local ranks that were given the present world and have not left it."""
+        self._ranks: LocalRanks
         self._commits: dict[tuple[int, int], int] = {}
         self._next_store: TCPStore | None = open_store(address)
         self._used_store: object = None
@@ -89,11 +84,13 @@ class Worker:
         self._leave_by: float | None = None
         self._released_by: float | None = None
         self._early_failures = 0
-        self._entered = False
         self._failure: RunResult | None = None
         self._result: RunResult | None = None
 
-    # --- The coordinator's view of this agent -------------------------------------------------
+    def attach(self, processes: Ranks, send: Send) -> None:
+        """Connect the loop to what it moves: the local processes, and the coordinator."""
+        self._ranks = LocalRanks(processes, self.inbox.put)
+        self.send = send
 
     def hello(self) -> protocol.Hello:
         """Called by the connection's thread; reads single fields only."""
@@ -104,7 +101,7 @@ class Worker:
             job=self.job,
             pod=self.pod,
             address=self.address,
-            ranks=self.ranks.count,
+            ranks=self._ranks.count,
             uses_session=self.uses_session,
             world=self.world if in_world else None,
             leaving_seconds=None if notice_by is None else max(0.0, notice_by - self.clock()),
@@ -123,8 +120,7 @@ class Worker:
                 self._watch_processes()
             return self._result
         finally:
-            ranks.stop(seconds=ranks.shutdown_seconds)
-            self._close_control()
+            self._ranks.stop(seconds=ranks.shutdown_seconds)
 
     def _take_next(self) -> None:
         try:
@@ -132,16 +128,15 @@ class Worker:
         except queue.Empty:
             return
         match item:
-            case RankMessage(sender=sender) if sender is self._control:
-                self._take_rank(item)
             case RankMessage():
-                pass  # a rank of an earlier start
+                if self._ranks.is_current(item):
+                    self._take_rank(item)
             case Notice():
                 self._take_notice()
             case _:
                 self._take_coordinator(item)
 
-    # --- From the coordinator ------------------------------------------------------------------
+    # --- From the coordinator ---
 
     def _take_coordinator(self, message: protocol.FromCoordinator) -> None:
         match message:
@@ -163,8 +158,8 @@ class Worker:
                     raise Left
             case protocol.CommitAnswer(world=world, step=step, accepted=accepted):
                 local_rank = self._commits.pop((world, step), None)
-                if local_rank is not None and self._control is not None:
-                    self._control.answer(local_rank, world=world, step=step, accepted=accepted)
+                if local_rank is not None:
+                    self._ranks.answer(local_rank, world=world, step=step, accepted=accepted)
             case protocol.Closed(outcome=outcome, message=text):
                 self._close(outcome, text)
             case protocol.Refused(reason=reason):
@@ -175,11 +170,11 @@ class Worker:
         """After every (re)connection: what the hello did not say."""
         match self.stage:
             case Stage.IDLE if self.uses_session:
-                self._start(None)
+                self._start_ahead()
             case Stage.IDLE:
                 self._say_ready(survivor=False)
             case Stage.WAITING:
-                self._say_ready(survivor=all(self._arrived.values()))
+                self._say_ready(survivor=self._ranks.all_survived)
             case Stage.FINISHED if self.world is not None:
                 self.send(protocol.Finished(world=self.world.number))
             case _:
@@ -193,48 +188,22 @@ class Worker:
         if self.pod not in [seat.id for seat in world.seats] or self._notice_by is not None:
             return
         self.world, self.stage = world, Stage.TRAINING
-        self._inside.clear()
         if world.seats[0].id == self.pod:
             self._used_store, self._next_store = self._next_store, None
         logger.info("world %d: %d workers", world.number, len(world.seats))
-        if not self.ranks.running:
-            self._start(Place.of(self._assignment(0)))
-            return
-        for local_rank in sorted(self._arrived):
-            self._assign(local_rank)
-
-    def _assignment(self, local_rank: int) -> Assignment:
-        assert self.world is not None
-        seats = self.world.seats
-        group_rank = [seat.id for seat in seats].index(self.pod)
-        restore = self.world.restore
-        return Assignment(
-            number=self.world.number,
-            rank=sum(seat.ranks for seat in seats[:group_rank]) + local_rank,
-            world_size=sum(seat.ranks for seat in seats),
-            local_rank=local_rank,
-            local_world_size=self.ranks.count,
-            group_rank=group_rank,
-            group_world_size=len(seats),
-            store_host=seats[0].address,
-            store_port=self.world.store_port,
-            restore=(restore.world, restore.step) if restore else None,
-        )
-
-    def _assign(self, local_rank: int) -> None:
-        assert self._control is not None
-        self._arrived.pop(local_rank, None)
-        self._inside.add(local_rank)
-        self._entered = True
-        self._control.assign(self._assignment(local_rank))
+        self._ranks.begin_world()
+        if self._ranks.running:
+            self._ranks.assign_all(world, self.pod)
+        else:
+            first = assignment(world, self.pod, local_rank=0, count=self._ranks.count)
+            self._ranks.start(Place.of(first))
 
     def _drain(self, number: int, seconds: float) -> None:
         if self.uses_session:
-            assert self._control is not None
-            self._control.ask_drain(number)
+            self._ranks.ask_drain(number)
             return
         # A plain script may save on SIGTERM; what it does not save by then is lost to it.
-        self.ranks.stop(seconds=min(seconds, self.ranks.shutdown_seconds))
+        self._ranks.stop(seconds=min(seconds, self._ranks.shutdown_seconds))
         self._say_drained(number)
         self._idle()
 
@@ -242,12 +211,12 @@ class Worker:
         """After a loss: the survivors get ready at once, whatever their collectives wait for."""
         if self._notice_by is not None:
             raise Left
-        if not self.uses_session or self._control is None:
-            self.ranks.stop(seconds=LOSS_TERM_SECONDS)
+        if not self.uses_session:
+            self._ranks.stop(seconds=LOSS_TERM_SECONDS)
             self._idle()
             return
-        self._control.ask_leave(number)
-        if self._entered:
+        self._ranks.ask_leave(number)
+        if self._ranks.has_entered:
             self.stage, self._leave_by = Stage.LEAVING, self.clock() + LEAVE_SECONDS
         else:  # its ranks are still importing: they have nothing to leave
             self.stage = Stage.STARTING
@@ -256,11 +225,11 @@ class Worker:
 
     def _close(self, outcome: str, text: str) -> None:
         logger.info("the job %s: %s", outcome, text)
-        self.ranks.stop(seconds=self.ranks.shutdown_seconds)
+        self._ranks.stop(seconds=self._ranks.shutdown_seconds)
         failed = self._failure or RunResult(state=WorkerState.FAILED)
-        self._result = self.ranks.success() if outcome == "succeeded" else failed
+        self._result = self._ranks.success() if outcome == "succeeded" else failed
 
-    # --- From the ranks ------------------------------------------------------------------------
+    # --- From the ranks ---
 
     def _take_rank(self, message: RankMessage) -> None:
         fields = message.fields
@@ -268,11 +237,11 @@ class Worker:
             case "arrive":
                 self._arrive(message.local_rank, fields["survivor"], fields["floor"])
             case "drained":
-                self._inside.discard(message.local_rank)
-                if not self._inside and self._trains_in(fields["world"]):
+                self._ranks.left_world(message.local_rank)
+                if not self._ranks.anyone_inside and self._trains_in(fields["world"]):
                     self._say_drained(fields["world"])
             case "broken":
-                self._inside.discard(message.local_rank)
+                self._ranks.left_world(message.local_rank)
                 if self._trains_in(fields["world"]) and self.stage is Stage.TRAINING:
                     self._fail(hard=False, message=fields["message"])
             case "commit":
@@ -288,23 +257,23 @@ class Worker:
         if not self.uses_session:
             self.uses_session = True
             self.send(protocol.UsesSession(value=True))
-        self._arrived[local_rank] = survivor
+        self._ranks.wait_for_world(local_rank, survivor=survivor)
         if self.stage is not Stage.TRAINING or survivor or self.world is None:
             self._get_ready_if_all_arrived()
         elif floor < self.world.number:
-            self._assign(local_rank)
+            self._ranks.assign(self.world, self.pod, local_rank)
         else:  # started with a world that has not begun, yet its number is in the output already
             self.send(protocol.FloorFound(number=floor))
 
     def _get_ready_if_all_arrived(self) -> None:
-        if len(self._arrived) < self.ranks.count or self._inside:
+        if not self._ranks.all_wait:
             return
-        if self.stage is Stage.TRAINING and not all(self._arrived.values()):
+        if self.stage is Stage.TRAINING and not self._ranks.all_survived:
             return  # started with a world below the floor: the coordinator is about to end it
         self.stage, self._leave_by = Stage.WAITING, None
-        self._say_ready(survivor=all(self._arrived.values()))
+        self._say_ready(survivor=self._ranks.all_survived)
 
-    # --- Time and processes --------------------------------------------------------------------
+    # --- Time and processes ---
 
     def _watch_deadlines(self) -> None:
         now = self.clock()
@@ -315,11 +284,11 @@ class Worker:
             raise Left
         if self._leave_by is not None and now >= self._leave_by:
             logger.warning("ranks hang in a broken world; starting them anew")
-            self.ranks.stop(seconds=0, sign=signal.SIGKILL)
-            self._start(None)
+            self._ranks.stop(seconds=0, sign=signal.SIGKILL)
+            self._start_ahead()
 
     def _watch_processes(self) -> None:
-        result = self.ranks.poll()
+        result = self._ranks.poll()
         if result is None:
             return
         if result.state is WorkerState.SUCCEEDED and self.stage is Stage.TRAINING:
@@ -339,7 +308,7 @@ class Worker:
             self._fail(hard=True, message=message)
         else:
             self.send(protocol.Starting())
-        if not self._entered:
+        if not self._ranks.has_entered:
             self._early_failures += 1
             if self._early_failures > MAX_EARLY_FAILURES and self.uses_session:
                 self._result = RunResult(WorkerState.FAILED, failures=result.failures)
@@ -351,29 +320,18 @@ class Worker:
         if self._result is None and self.stage is Stage.IDLE:
             self._announce()
 
-    def _start(self, place: Place | None) -> None:
-        self._close_control()
-        self._control = Control(self.inbox.put)
-        self._arrived.clear()
-        self._inside.clear()
-        self._leave_by, self._entered = None, False
-        if place is None:
-            self.stage = Stage.STARTING
-            self.send(protocol.Starting())
-        self.ranks.start(place, self._control.folder)
+    def _start_ahead(self) -> None:
+        """Start the ranks before there is a world, so that the others train while they import."""
+        self.stage, self._leave_by = Stage.STARTING, None
+        self.send(protocol.Starting())
+        self._ranks.start(None)
 
     def _idle(self) -> None:
         self.stage = Stage.IDLE
-        self._close_control()
         if self._notice_by is None:
             self._announce()
 
-    def _close_control(self) -> None:
-        if self._control is not None:
-            self._control.close()
-            self._control = None
-
-    # --- Notices and messages ------------------------------------------------------------------
+    # --- Notices and messages ---
 
     def _take_notice(self) -> None:
         if self._notice_by is not None:

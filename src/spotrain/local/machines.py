@@ -53,6 +53,10 @@ class Machines:
     def alive(self) -> list[Node]:
         return [node for node in self.nodes if node.ended_at is None]
 
+    @property
+    def processes(self) -> Sequence[PodProcess]:
+        return tuple(self._processes.values())
+
     def pods_on(self, node: Node) -> list[Pod]:
         return [pod for pod in self.pods if pod.node is node and not pod.is_over]
 

@@ -24,6 +24,11 @@ class PodProcess:
         self._killer: asyncio.TimerHandle | None = None
         self._stopping = False
 
+    @property
+    def pid(self) -> int | None:
+        """None until it has been started."""
+        return self._process.pid if self._process is not None else None
+
     def start(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._run())
 

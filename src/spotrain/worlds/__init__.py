@@ -27,7 +27,8 @@ from spotrain.worlds.events import (
     Starting,
     Tick,
 )
-from spotrain.worlds.machine import choose_size, next_deadline, on, start
+from spotrain.worlds.machine import next_deadline, on, start
+from spotrain.worlds.questions import choose_size
 from spotrain.worlds.state import (
     Checkpoint,
     Limits,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from spotrain.worlds.state import Checkpoint, Limits, Reason, World
+from spotrain.worlds.state import Checkpoint, Limits, Reason, State, World
 
 # --- Events -----------------------------------------------------------------------------------
 
@@ -194,3 +194,6 @@ class Close:
 
 
 Command = Record | Publish | Adopted | AskDrain | Restart | Release | AnswerCommit | Ended | Close
+
+Step = tuple[State, list[Command]]
+"""A job's next state, and what is to be done."""

@@ -1,0 +1,128 @@
+"""The ranks of one agent: their processes and the channel to them, as one thing to act on."""
+
+import signal
+from collections.abc import Callable
+
+from torch.distributed.elastic.agent.server.api import RunResult
+
+from spotrain.agent.control import Control, RankMessage
+from spotrain.agent.processes import Place, Ranks
+from spotrain.agent.rank import Assignment
+from spotrain.coordinator import protocol
+
+
+class LocalRanks:
+    """Knows which ranks wait for a world and which are in one; decides nothing."""
+
+    def __init__(self, processes: Ranks, received: Callable[[RankMessage], None]) -> None:
+        self._processes = processes
+        self._received = received
+        self._control: Control | None = None
+        self._waiting: dict[int, bool] = {}
+        """Local rank -> whether its process lived through the last world."""
+        self._inside: set[int] = set()
+        self.has_entered = False
+        """Whether any rank was in a world since the last start."""
+
+    @property
+    def count(self) -> int:
+        return self._processes.count
+
+    @property
+    def running(self) -> bool:
+        return self._processes.running
+
+    @property
+    def anyone_inside(self) -> bool:
+        return bool(self._inside)
+
+    @property
+    def all_wait(self) -> bool:
+        """Every rank is up and waits for a world."""
+        return len(self._waiting) == self.count and not self._inside
+
+    @property
+    def all_survived(self) -> bool:
+        return all(self._waiting.values())
+
+    def is_current(self, message: RankMessage) -> bool:
+        """False for what a rank of an earlier start still had to say."""
+        return message.sender is self._control
+
+    def wait_for_world(self, local_rank: int, *, survivor: bool) -> None:
+        self._waiting[local_rank] = survivor
+
+    def left_world(self, local_rank: int) -> None:
+        self._inside.discard(local_rank)
+
+    def start(self, place: Place | None) -> None:
+        """Start every rank, with its world or ahead of it, on a channel of its own."""
+        self._close_channel()
+        self._control = Control(self._received)
+        self._waiting.clear()
+        self._inside.clear()
+        self.has_entered = False
+        self._processes.start(place, self._control.folder)
+
+    def stop(self, *, seconds: float, sign: signal.Signals = signal.SIGTERM) -> None:
+        self._processes.stop(seconds=seconds, sign=sign)
+        self._close_channel()
+
+    def poll(self) -> RunResult | None:
+        return self._processes.poll()
+
+    def success(self) -> RunResult:
+        return self._processes.success()
+
+    @property
+    def shutdown_seconds(self) -> float:
+        return self._processes.shutdown_seconds
+
+    def begin_world(self) -> None:
+        """A new world was published: nobody is in it yet."""
+        self._inside.clear()
+
+    def assign_all(self, world: protocol.NewWorld, pod: str) -> None:
+        for local_rank in sorted(self._waiting):
+            self.assign(world, pod, local_rank)
+
+    def assign(self, world: protocol.NewWorld, pod: str, local_rank: int) -> None:
+        assert self._control is not None
+        self._waiting.pop(local_rank, None)
+        self._inside.add(local_rank)
+        self.has_entered = True
+        self._control.assign(assignment(world, pod, local_rank=local_rank, count=self.count))
+
+    def ask_drain(self, world: int) -> None:
+        if self._control is not None:
+            self._control.ask_drain(world)
+
+    def ask_leave(self, world: int) -> None:
+        if self._control is not None:
+            self._control.ask_leave(world)
+
+    def answer(self, local_rank: int, *, world: int, step: int, accepted: bool) -> None:
+        if self._control is not None:
+            self._control.answer(local_rank, world=world, step=step, accepted=accepted)
+
+    def _close_channel(self) -> None:
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+
+
+def assignment(world: protocol.NewWorld, pod: str, *, local_rank: int, count: int) -> Assignment:
+    """The place of a rank of `pod` in a world: global ranks go through the seats in order."""
+    group_rank = [seat.id for seat in world.seats].index(pod)
+    return Assignment(
+        number=world.number,
+        rank=sum(seat.ranks for seat in world.seats[:group_rank]) + local_rank,
+        world_size=sum(seat.ranks for seat in world.seats),
+        local_rank=local_rank,
+        local_world_size=count,
+        group_rank=group_rank,
+        group_world_size=len(world.seats),
+        store_host=world.seats[0].address,
+        store_port=world.store_port,
+        restore=(world.restore.world, world.restore.step) if world.restore else None,
+    )

@@ -1,0 +1,198 @@
+"""What each event changes in a job's state, before it is asked what follows from it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from spotrain.worlds.events import (
+    AnswerCommit,
+    Command,
+    CommitAsked,
+    Drained,
+    Ended,
+    Event,
+    Failed,
+    Finished,
+    FloorFound,
+    Joined,
+    Leaving,
+    LimitsChanged,
+    Lost,
+    Publish,
+    Ready,
+    Recorded,
+    Restart,
+    Saved,
+    Starting,
+    Step,
+    Tick,
+)
+from spotrain.worlds.questions import is_active, is_finishing, trains
+from spotrain.worlds.state import Member, MemberState, Phase, Reason, State
+
+DRAIN_SHARE = 0.75
+"""Of a notice; the rest is kept back, so that a drain that fails is known before the kill."""
+
+
+def take(state: State, event: Event, now: float) -> Step:
+    match event:
+        case Joined():
+            return _join(state, event)
+        case Starting():
+            return _with(state, event.id, {"state": MemberState.STARTING}), []
+        case Ready():
+            return _with(state, event.id, _ready(event)), []
+        case FloorFound():
+            return _raise_floor(state, event)
+        case Leaving():
+            return _leave(state, event, now), []
+        case Drained():
+            return _drained(state, event), []
+        case Lost():
+            return _lose(state, event)
+        case Failed():
+            return _fail(state, event)
+        case Finished():
+            return _finish(state, event)
+        case CommitAsked():
+            accepted = trains(state) and is_active(state, event.id, event.checkpoint.world)
+            return state, [
+                AnswerCommit(id=event.id, checkpoint=event.checkpoint, accepted=accepted)
+            ]
+        case Saved():
+            newest = max(event.checkpoint, state.newest or event.checkpoint)
+            return replace(state, newest=newest), []
+        case Recorded():
+            return _publish(state, event)
+        case LimitsChanged():
+            return replace(state, limits=event.limits), []
+        case Tick():
+            return state, []
+
+
+def _with(state: State, id: str, changes: Mapping[str, object]) -> State:
+    member = state.members.get(id)
+    if member is None:
+        return state
+    changed = replace(member, **changes)  # type: ignore[arg-type]
+    return replace(state, members={**state.members, id: changed})
+
+
+def _ready(event: Ready) -> dict[str, object]:
+    return {
+        "state": MemberState.READY,
+        "port": event.port,
+        "survivor": event.survivor,
+        "claim": None,
+    }
+
+
+def _join(state: State, event: Joined) -> Step:
+    member = Member(
+        id=event.id,
+        address=event.address,
+        ranks=event.ranks,
+        joined=state.arrivals,
+        claim=event.claim,
+    )
+    commands: list[Command] = []
+    if event.claim is not None:
+        current = state.world
+        if current and current.number == event.claim.number and trains(state):
+            member = replace(member, state=MemberState.ACTIVE, claim=None)
+        elif state.recover_until is None:
+            # It trains in a world that is over; whoever has lost its connection learns it here.
+            commands = [Restart(world=event.claim.number, ids=(event.id,))]
+            member = replace(member, claim=None)
+    members = {**state.members, event.id: member}
+    return replace(state, members=members, arrivals=state.arrivals + 1), commands
+
+
+def _raise_floor(state: State, event: FloorFound) -> Step:
+    state = replace(state, number=max(state.number, event.number))
+    if state.pending is not None and state.pending.number <= event.number:
+        return replace(state, phase=Phase.WAITING, pending=None), []
+    if state.world is None or state.world.number > event.number or not trains(state):
+        return state, []
+    return break_world(
+        state, Reason.LIMITS, f"the output holds checkpoints of world {event.number}"
+    )
+
+
+def _leave(state: State, event: Leaving, now: float) -> State:
+    state = _with(state, event.id, {"leaving_by": now + event.seconds})
+    if state.drain_deadline is None:
+        return state
+    sooner = now + DRAIN_SHARE * event.seconds
+    return replace(state, drain_deadline=min(state.drain_deadline, sooner))
+
+
+def _drained(state: State, event: Drained) -> State:
+    if not is_active(state, event.id, event.world):
+        return state
+    return _with(state, event.id, {"state": MemberState.DRAINED})
+
+
+def _lose(state: State, event: Lost) -> Step:
+    lost = state.members.get(event.id)
+    if lost is None:
+        return state, []
+    trained = state.world is not None and is_active(state, event.id, state.world.number)
+    over = state.phase is Phase.FORMING or (not trains(state) and state.ending is None)
+    finishing = is_finishing(state)
+    members = {id: member for id, member in state.members.items() if id != event.id}
+    state = replace(state, members=members)
+    if not trained or over or finishing:
+        return state, []
+    return break_world(state, Reason.LOSS, f"{event.id} is gone")
+
+
+def _fail(state: State, event: Failed) -> Step:
+    if not is_active(state, event.id, event.world):
+        return state, []
+    if is_finishing(state):  # training is done; who fails while leaving changes nothing
+        return _with(state, event.id, {"state": MemberState.FINISHED}), []
+    if event.hard:
+        state = _with(state, event.id, {"state": MemberState.STARTING})
+    return break_world(state, Reason.FAILURE, event.message)
+
+
+def _finish(state: State, event: Finished) -> Step:
+    """Also counts in a world that has just broken: who finished shows that training is done."""
+    if state.phase is Phase.FORMING or not is_active(state, event.id, event.world):
+        return state, []
+    state = _with(state, event.id, {"state": MemberState.FINISHED})
+    return replace(state, drain_deadline=None), []
+
+
+def break_world(state: State, reason: Reason, message: str) -> Step:
+    """The current world is over without agreement: all of its members must leave it now."""
+    assert state.world is not None
+    graver = state.ending is None or not (
+        state.ending is Reason.LOSS or (state.ending is reason and state.ending_message)
+    )
+    ended = replace(state, phase=Phase.WAITING, drain_deadline=None, growth_since=None)
+    commands: list[Command] = []
+    if graver:
+        ended = replace(ended, ending=reason, ending_message=message)
+        commands.append(Ended(world=state.world.number, reason=reason))
+    if trains(state):
+        ids = tuple(m.id for m in ended.seated() if m.state is MemberState.ACTIVE)
+        commands.append(Restart(world=state.world.number, ids=ids))
+    return ended, commands
+
+
+def _publish(state: State, event: Recorded) -> Step:
+    pending = state.pending
+    if state.phase is not Phase.FORMING or pending is None or pending.number != event.number:
+        return state, []
+    state = replace(state, phase=Phase.WAITING, pending=None)
+    if not all(id in state.members and state.members[id].is_candidate for id in pending.ids):
+        return state, []  # somebody went while the number was written: form anew, one number higher
+    seated = {id: replace(state.members[id], state=MemberState.ACTIVE) for id in pending.ids}
+    return replace(
+        state,
+        phase=Phase.RUNNING,
+        world=pending,
+        members={**state.members, **seated},
+        enough_since=None,
+    ), [Publish(world=pending)]

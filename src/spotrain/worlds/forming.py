@@ -1,0 +1,184 @@
+"""What follows from a job's state, whatever event led to it: drains, new worlds, the end."""
+
+from dataclasses import replace
+
+from spotrain.worlds.changes import DRAIN_SHARE, break_world
+from spotrain.worlds.events import (
+    Adopted,
+    AskDrain,
+    Close,
+    Command,
+    Ended,
+    Record,
+    Release,
+    Restart,
+    Step,
+)
+from spotrain.worlds.questions import (
+    choose_size,
+    failure_message,
+    in_rank_order,
+    is_being_left,
+    is_finishing,
+    is_worth_waiting,
+)
+from spotrain.worlds.state import Member, MemberState, Phase, Reason, Seat, State, World
+
+
+def advance(state: State, now: float) -> Step:
+    if is_finishing(state):
+        return _close_when_all_finished(state)
+    match state.phase:
+        case Phase.RUNNING:
+            return _plan_change(state, now)
+        case Phase.DRAINING:
+            return _watch_drain(state, now)
+        case Phase.WAITING:
+            return _form(state, now)
+        case _:
+            return state, []
+
+
+def _close_when_all_finished(state: State) -> Step:
+    assert state.world is not None
+    if any(member.state is MemberState.ACTIVE for member in state.seated()):
+        return state, []
+    number = state.world.number
+    state, commands = _close(state, "succeeded", f"training ended in world {number}")
+    return state, [Ended(world=number, reason=Reason.FINISHED), *commands]
+
+
+def _close(state: State, outcome: str, message: str) -> Step:
+    closed = replace(
+        state, phase=Phase.CLOSED, outcome=outcome, message=message, ending=None, pending=None
+    )
+    return closed, [Close(outcome=outcome, message=message)]
+
+
+def _plan_change(state: State, now: float) -> Step:
+    """Notices at once; newcomers after the growth delay; a lowered maximum at once."""
+    seated = state.seated()
+    stays = [member for member in seated if member.leaving_by is None]
+    newcomers = [member for member in state.members.values() if member.is_candidate]
+    target = choose_size(state.limits, len(stays) + len(newcomers))
+    if len(stays) < len(seated):
+        return _drain(state, Reason.NOTICE, now)
+    if len(seated) > state.limits.max_size:
+        return _drain(state, Reason.LIMITS, now)
+    if target <= len(seated):
+        return replace(state, growth_since=None), []
+    since = now if state.growth_since is None else state.growth_since
+    if now < since + state.limits.growth_delay_seconds:
+        return replace(state, growth_since=since), []
+    return _drain(state, Reason.GROWTH, now)
+
+
+def _drain(state: State, reason: Reason, now: float) -> Step:
+    assert state.world is not None
+    deadlines = [m.leaving_by for m in state.seated() if m.leaving_by is not None]
+    remaining = min((at - now for at in deadlines), default=state.limits.drain_seconds)
+    seconds = max(0.0, min(state.limits.drain_seconds, DRAIN_SHARE * remaining))
+    ids = tuple(m.id for m in state.seated() if m.state is MemberState.ACTIVE)
+    ask = AskDrain(world=state.world.number, ids=ids, seconds=seconds, reason=reason)
+    draining = replace(
+        state,
+        phase=Phase.DRAINING,
+        ending=reason,
+        ending_message="",
+        drain_deadline=now + seconds,
+        growth_since=None,
+    )
+    return draining, [ask, Ended(world=state.world.number, reason=reason)]
+
+
+def _watch_drain(state: State, now: float) -> Step:
+    if not any(member.state is MemberState.ACTIVE for member in state.seated()):
+        state, formed = _form(replace(state, phase=Phase.WAITING, drain_deadline=None), now)
+        return state, [*_release(state), *formed]
+    assert state.drain_deadline is not None
+    if now < state.drain_deadline:
+        return state, []
+    state, commands = break_world(state, Reason.LOSS, "the planned stop passed its deadline")
+    state, more = _form(state, now)
+    return state, commands + more
+
+
+def _release(state: State) -> list[Command]:
+    ids = tuple(member.id for member in state.seated() if member.leaving_by is not None)
+    return [Release(world=state.world.number, ids=ids)] if state.world and ids else []
+
+
+def _form(state: State, now: float) -> Step:
+    """Once the last world is left by all, form the next one from whoever is ready."""
+    if state.recover_until is not None:
+        return _recover(state, now)
+    if is_being_left(state):
+        return state, []
+    if state.ending is Reason.FAILURE:
+        state = replace(state, restarts=state.restarts + 1)
+        if state.restarts > state.limits.max_restarts:
+            return _close(state, "failed", failure_message(state))
+    state = replace(state, ending=None)
+    candidates = in_rank_order(state)
+    size = choose_size(state.limits, len(candidates))
+    if size == 0:
+        return replace(state, enough_since=None), []
+    since = now if state.enough_since is None else state.enough_since
+    if is_worth_waiting(state, candidates) and now < since + state.limits.gather_seconds:
+        return replace(state, enough_since=since), []
+    return _record(state, candidates[:size])
+
+
+def _record(state: State, members: list[Member]) -> Step:
+    number = state.number + 1
+    pending = World(
+        number=number,
+        seats=tuple(Seat(id=m.id, address=m.address, ranks=m.ranks) for m in members),
+        store_port=members[0].port,
+        restore=state.newest,
+    )
+    forming = replace(state, phase=Phase.FORMING, number=number, pending=pending, enough_since=None)
+    return forming, [Record(number=number)]
+
+
+def _recover(state: State, now: float) -> Step:
+    """After a restart of the coordinator: adopt the world that a majority of it still trains in."""
+    claims = [member.claim for member in state.members.values() if member.claim is not None]
+    highest = max(claims, key=lambda claim: claim.number, default=None)
+    if highest is not None:
+        named = [claim for claim in claims if claim.number == highest.number]
+        if 2 * len(named) > highest.size:
+            return _adopt(state, highest)
+    if state.recover_until is None or now < state.recover_until:
+        return state, []
+    commands: list[Command] = [
+        Restart(world=member.claim.number, ids=(id,))
+        for id, member in state.members.items()
+        if member.claim is not None
+    ]
+    members = {id: replace(member, claim=None) for id, member in state.members.items()}
+    state, more = _form(replace(state, members=members, recover_until=None), now)
+    return state, commands + more
+
+
+def _adopt(state: State, world: World) -> Step:
+    """Who of the world is not back yet has no connection to lose: it is taken as lost now."""
+    members = {
+        id: replace(member, claim=None, state=MemberState.ACTIVE)
+        if member.claim is not None and member.claim.number == world.number
+        else replace(member, claim=None)
+        for id, member in state.members.items()
+    }
+    adopted = replace(
+        state,
+        phase=Phase.RUNNING,
+        world=world,
+        number=max(state.number, world.number),
+        members=members,
+        recover_until=None,
+    )
+    if all(id in members for id in world.ids):
+        return adopted, [Adopted(world=world)]
+    message = "a member did not return after the coordinator's restart"
+    broken, commands = break_world(adopted, Reason.LOSS, message)
+    return broken, [Adopted(world=world), *commands]

@@ -1,0 +1,68 @@
+"""Questions about a job's state."""
+
+from collections.abc import Iterable
+
+from spotrain.worlds.state import Limits, Member, MemberState, Phase, State
+
+
+def choose_size(limits: Limits, available: int) -> int:
+    """The size of the world that `available` members can form; 0 if none."""
+    most = min(available, limits.max_size)
+    sizes: Iterable[int] = limits.allowed_sizes or range(limits.min_size, most + 1)
+    return max((size for size in sizes if limits.min_size <= size <= most), default=0)
+
+
+def trains(state: State) -> bool:
+    return state.phase in (Phase.RUNNING, Phase.DRAINING)
+
+
+def is_active(state: State, id: str, world: int) -> bool:
+    """Whether the member trains in (or has not yet left) the last world, and that is `world`."""
+    member = state.members.get(id)
+    return (
+        state.world is not None
+        and state.world.number == world
+        and id in state.world.ids
+        and member is not None
+        and member.state is MemberState.ACTIVE
+    )
+
+
+def is_finishing(state: State) -> bool:
+    """Some rank returned from training: nothing re-forms any more."""
+    if state.phase is Phase.FORMING:
+        return False
+    return any(member.state is MemberState.FINISHED for member in state.seated())
+
+
+def is_being_left(state: State) -> bool:
+    """Whether somebody has not left the last world yet; who leaves on a notice ends by itself."""
+    stopping = (MemberState.ACTIVE, MemberState.DRAINED)
+    return any(m.state in stopping and m.leaving_by is None for m in state.seated())
+
+
+def is_worth_waiting(state: State, candidates: list[Member]) -> bool:
+    """Whether others will be ready soon. A survivor never waits for the others' imports."""
+    if any(member.survivor for member in candidates):
+        return False
+    starting = [
+        member
+        for member in state.members.values()
+        if member.state is MemberState.STARTING and member.leaving_by is None
+    ]
+    is_first = state.world is None
+    return bool(starting) or (is_first and len(candidates) < state.limits.desired_size)
+
+
+def in_rank_order(state: State) -> list[Member]:
+    """Candidates: those of the last world in their order, so that rank 0 holds the newest state."""
+    before = {id: rank for rank, id in enumerate(state.world.ids)} if state.world else {}
+    candidates = [member for member in state.members.values() if member.is_candidate]
+    last = len(before)
+    return sorted(candidates, key=lambda m: (not m.survivor, before.get(m.id, last), m.joined))
+
+
+def failure_message(state: State) -> str:
+    limit = state.limits.max_restarts
+    cause = state.ending_message or "the script failed"
+    return f"{cause} (restarts allowed: {limit}, all used)"

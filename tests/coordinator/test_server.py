@@ -1,0 +1,176 @@
+"""The coordinator over real websockets: who is let in, what is formed, what hostile input does."""
+
+import asyncio
+import queue
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+
+from spotrain import worlds
+from spotrain.agent.standalone import expect_token, forget_number
+from spotrain.coordinator import protocol
+from spotrain.coordinator.client import Client, Endpoint
+from spotrain.coordinator.server import Coordinator
+
+JOB = "ns/job/uid"
+LIMITS = worlds.Limits(min_size=1, max_size=2, desired_size=1, growth_delay_seconds=0)
+HELLO = protocol.Hello(version=1, job=JOB, pod="a", address="127.0.0.1", ranks=1)
+
+
+@asynccontextmanager
+async def serving(**settings: Any) -> AsyncIterator[tuple[Coordinator, str]]:
+    coordinator = Coordinator(record=forget_number, authorize=expect_token("right"), **settings)
+    coordinator.set_job(JOB, LIMITS)
+    async with coordinator.serving("127.0.0.1", 0) as port:
+        yield coordinator, f"ws://127.0.0.1:{port}"
+
+
+def connection(url: str, token: str = "right") -> connect:
+    return connect(url, additional_headers={"Authorization": f"Bearer {token}"})
+
+
+async def say(agent: ClientConnection, message: object) -> None:
+    await agent.send(protocol.encode(message))
+
+
+async def hear(agent: ClientConnection) -> Any:
+    return protocol.decode(await agent.recv(), protocol.FROM_COORDINATOR)
+
+
+async def join(agent: ClientConnection, pod: str = "a", port: int = 1) -> Any:
+    """Say hello and be ready; the answer to the hello."""
+    await say(agent, replace(HELLO, pod=pod))
+    welcome = await hear(agent)
+    await say(agent, protocol.Ready(port=port))
+    return welcome
+
+
+async def test_a_ready_agent_gets_a_world_that_names_its_store() -> None:
+    async with serving() as (_, url), connection(url) as agent:
+        assert await join(agent, port=4711) == protocol.Welcome(version=1)
+        world = await hear(agent)
+        assert (world.number, world.store_port, world.seats[0].id) == (1, 4711, "a")
+
+
+@pytest.mark.parametrize(
+    ("hello", "token", "why"),
+    [
+        pytest.param(HELLO, "wrong", "the token is not this run's", id="token"),
+        pytest.param(replace(HELLO, job="ns/other/uid"), "right", "is not known here", id="job"),
+        pytest.param(replace(HELLO, version=99), "right", "version 99 is not served", id="version"),
+        pytest.param(replace(HELLO, ranks=0), "right", "has 1 to 64", id="ranks"),
+    ],
+)
+async def test_strangers_are_told_why_they_are_refused(
+    hello: protocol.Hello, token: str, why: str
+) -> None:
+    async with serving() as (coordinator, url), connection(url, token) as agent:
+        await say(agent, hello)
+        refused = await hear(agent)
+        assert why in refused.reason
+        assert "right" not in refused.reason
+        with pytest.raises(ConnectionClosed):
+            await agent.recv()
+        assert coordinator.jobs[JOB].state.members == {}
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        pytest.param("garbage", id="text"),
+        pytest.param(b"\x00\xff", id="bytes"),
+        pytest.param('{"type": "ready"}', id="missing-field"),
+        pytest.param('{"type": "hello", "job": "x"}', id="second-hello"),
+        pytest.param("x" * (protocol.MAX_MESSAGE_BYTES + 1), id="too-large"),
+    ],
+)
+async def test_garbage_ends_its_own_connection_and_harms_no_other_job(garbage: str | bytes) -> None:
+    async with serving() as (coordinator, url):
+        coordinator.set_job("ns/other/uid", LIMITS)
+        async with connection(url) as victim, connection(url) as attacker:
+            await say(victim, replace(HELLO, job="ns/other/uid"))
+            assert isinstance(await hear(victim), protocol.Welcome)
+            await join(attacker)
+            await attacker.send(garbage)
+            await attacker.wait_closed()
+            await say(victim, protocol.Ready(port=1))
+            assert isinstance(await hear(victim), protocol.NewWorld)
+
+
+async def test_a_broken_connection_counts_as_a_loss_at_once() -> None:
+    async with serving() as (_, url), connection(url) as a:
+        await join(a, "a")
+        assert (await hear(a)).number == 1
+        async with connection(url) as b:
+            await join(b, "b")
+            assert isinstance(await hear(a), protocol.Drain)
+            await say(a, protocol.Drained(world=1))
+            await say(a, protocol.Ready(port=2, survivor=True))
+            assert (await hear(a)).number == 2
+            b.transport.abort()
+            assert await hear(a) == protocol.Restart(world=2)
+
+
+async def test_a_silent_peer_expires() -> None:
+    async with serving(ping_seconds=0.05, expiry_seconds=0.1) as (coordinator, url):
+        gone = asyncio.Event()
+        async with connection(url) as agent:
+            await join(agent)
+            coordinator.watchers.append(
+                lambda key: gone.set() if not coordinator.jobs[key].state.members else None
+            )
+            agent.transport.pause_reading()  # the process lives, but nothing is heard of it
+            async with asyncio.timeout(30):
+                await gone.wait()
+
+
+async def test_the_word_of_the_controller_counts_before_the_ping_does() -> None:
+    async with serving() as (coordinator, url), connection(url) as agent:
+        await join(agent)
+        await hear(agent)
+        coordinator.lose(JOB, "a")
+        assert coordinator.jobs[JOB].state.members == {}
+        assert coordinator.report(JOB).history[0].reason == "loss"  # type: ignore[union-attr]
+
+
+async def test_a_newcomer_learns_whether_the_script_uses_the_library() -> None:
+    async with serving() as (_, url), connection(url) as a:
+        await join(a)
+        await say(a, protocol.UsesSession(value=True))
+        await say(a, protocol.Commit(world=9, step=9))
+        while await hear(a) != protocol.CommitAnswer(world=9, step=9, accepted=False):
+            pass
+        async with connection(url) as b:
+            assert await join(b, "b") == protocol.Welcome(version=1, uses_session=True)
+
+
+async def test_a_taken_port_is_an_error_that_names_it() -> None:
+    async with serving() as (coordinator, url):
+        port = int(url.rsplit(":", 1)[1])
+        with pytest.raises(OSError, match=str(port)):
+            async with coordinator.serving("127.0.0.1", port):
+                pass
+
+
+async def test_the_client_comes_back_after_the_coordinator_was_away() -> None:
+    received: queue.Queue[Any] = queue.Queue()
+    async with serving() as (_, url):
+        endpoint = Endpoint(urls=(url,), token="right")
+        client = Client(endpoint, hello=lambda: HELLO, received=received.put)
+        client.start()
+        assert isinstance(await asyncio.to_thread(received.get, timeout=30), protocol.Welcome)
+    port = int(url.rsplit(":", 1)[1])
+    again = Coordinator(record=forget_number, authorize=expect_token("right"))
+    again.set_job(JOB, LIMITS)
+    async with again.serving("127.0.0.1", port):
+        assert isinstance(await asyncio.to_thread(received.get, timeout=30), protocol.Welcome)
+        await asyncio.to_thread(client.close)
+
+
+def test_a_token_shows_in_no_representation() -> None:
+    assert "secret" not in repr(Endpoint(urls=("ws://x",), token="secret"))

@@ -1,0 +1,172 @@
+"""The local engine: jobs of real processes on nodes made of paper."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from spotrain.job import Pool, parse_job, parse_pools
+from spotrain.local.engine import Engine
+from spotrain.local.image import Image, NotLocal
+from spotrain.local.machines import Options
+
+ROOT = Path(__file__).resolve().parents[2]
+HANG_SECONDS = 120
+
+
+def pools() -> tuple[Pool, ...]:
+    text = (ROOT / "k8s" / "examples" / "pools.yaml").read_text()
+    return parse_pools(yaml.safe_load(text)["data"]["pools.yaml"])
+
+
+def engine(folder: Path, command: list[str], **changes: Any) -> Engine:
+    """A job of one or two workers that run a shell command instead of an agent."""
+    container = {
+        "name": "elasticjob-worker",
+        "image": "any",
+        "command": command,
+        "resources": {"limits": {"nvidia.com/gpu": 1}},
+        **changes.pop("container", {}),
+    }
+    document = {
+        "apiVersion": "elastic.pytorch.org/v1alpha1",
+        "kind": "ElasticJob",
+        "metadata": {"name": "job", "namespace": "elastic-job"},
+        "spec": {
+            "minReplicas": 1,
+            "maxReplicas": 2,
+            "placement": {"gpu": "t4"},
+            "replicaSpecs": {
+                "Worker": {"replicas": 2, "template": {"spec": {"containers": [container]}}}
+            },
+        },
+    }
+    options = Options(folder=folder, image=Image(workdir=ROOT), boot_seconds=0.01, **changes)
+    return Engine(parse_job(document), pools(), options)
+
+
+async def until(job: Engine, holds: Any) -> None:
+    async with asyncio.timeout(HANG_SECONDS):
+        await job.until(holds)
+
+
+SLEEP = ["sleep", "1000"]
+
+
+async def test_each_worker_gets_a_node_of_the_gpu_that_the_job_asks_for(tmp_path: Path) -> None:
+    job = engine(tmp_path, SLEEP)
+    async with job.running():
+        await until(job, lambda: sum(p.phase == "Running" for p in job.machines.pods) == 2)
+        nodes = {pod.node.name for pod in job.machines.pods if pod.node}
+        assert len(nodes) == 2
+        assert {node.pool.gpu for node in job.machines.nodes} == {"t4"}
+        assert len({node.zone for node in job.machines.nodes}) == 1
+
+
+async def test_a_reclaimed_node_gives_its_pod_time_and_is_replaced(tmp_path: Path) -> None:
+    trap = "trap 'echo saved > saved; exit 143' TERM; while :; do sleep 0.05; done"
+    job = engine(tmp_path, ["sh", "-c", trap], container={"workingDir": str(tmp_path)})
+    async with job.running():
+        await until(job, lambda: sum(p.phase == "Running" for p in job.machines.pods) == 2)
+        await _until_trapped(job, tmp_path)
+        node = job.machines.alive[0]
+        job.machines.reclaim(node)
+        await until(job, lambda: node.ended_at is not None)
+        await until(job, lambda: sum(p.phase == "Running" for p in job.machines.pods) == 2)
+        assert len(job.machines.nodes) == 3
+    assert (tmp_path / "saved").read_text() == "saved\n"
+    assert job.status.restarts.disruptions == 1
+    assert job.status.restarts.failures == 0
+
+
+async def _until_trapped(job: Engine, folder: Path) -> None:
+    """Until every shell has set its trap: it then runs its first sleep as a child."""
+    pids = [process.pid for process in job.machines.processes]
+    async with asyncio.timeout(HANG_SECONDS):
+        while not all(pid and Path(f"/proc/{pid}/task/{pid}/children").read_text() for pid in pids):
+            await asyncio.sleep(0.01)
+
+
+async def test_a_destroyed_node_kills_at_once_and_counts_as_no_failure(tmp_path: Path) -> None:
+    job = engine(tmp_path, SLEEP)
+    async with job.running():
+        await until(job, lambda: sum(p.phase == "Running" for p in job.machines.pods) == 2)
+        lost = job.machines.alive[0]
+        job.machines.destroy(lost)
+        await until(job, lambda: len(job.machines.alive) == 2)
+        await until(job, lambda: sum(p.phase == "Running" for p in job.machines.pods) == 2)
+    assert job.status.restarts.failures == 0
+
+
+async def test_without_machines_pods_wait_and_start_when_there_are_some(tmp_path: Path) -> None:
+    job = engine(tmp_path, SLEEP, capacity=1)
+    async with job.running():
+        await until(job, lambda: sum(p.phase == "Running" for p in job.machines.pods) == 1)
+        assert sum(pod.phase == "Pending" for pod in job.machines.pods) == 1
+        job.machines.set_capacity(2)
+        await until(job, lambda: sum(p.phase == "Running" for p in job.machines.pods) == 2)
+
+
+async def test_leaving_the_engine_leaves_no_process_behind(tmp_path: Path) -> None:
+    job = engine(tmp_path, SLEEP)
+    async with job.running():
+        await until(job, lambda: sum(p.phase == "Running" for p in job.machines.pods) == 2)
+        pids = [process.pid for process in job.machines.processes]
+    assert len(pids) == 2
+    assert not any(_is_alive(pid) for pid in pids)
+
+
+async def test_a_killed_engine_takes_its_processes_with_it(tmp_path: Path) -> None:
+    code = (
+        "import asyncio, pathlib, sys\n"
+        "from tests.local.test_engine import SLEEP, engine, until\n"
+        "async def main():\n"
+        "    job = engine(pathlib.Path(sys.argv[1]), SLEEP)\n"
+        "    async with job.running():\n"
+        "        await until(job, lambda: all(p.pid for p in job.machines.processes)\n"
+        "                    and len(list(job.machines.processes)) == 2)\n"
+        "        print(*(p.pid for p in job.machines.processes), flush=True)\n"
+        "        await asyncio.sleep(1000)\n"
+        "asyncio.run(main())\n"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True, cwd=ROOT
+    )
+    assert child.stdout is not None
+    with child.stdout:
+        pids = [int(word) for word in child.stdout.readline().split()]
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+    assert len(pids) == 2
+    async with asyncio.timeout(HANG_SECONDS):
+        while any(_is_alive(pid) for pid in pids):
+            await asyncio.sleep(0.01)
+
+
+def _is_alive(pid: int | None) -> bool:
+    stat = Path(f"/proc/{pid}/stat")
+    return stat.exists() and stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+async def test_a_taken_port_is_named(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        job = engine(tmp_path, SLEEP, port=port)
+        with pytest.raises(OSError, match=str(port)):
+            async with job.running():
+                pass
+
+
+async def test_what_only_a_cluster_has_ends_the_run_with_its_name(tmp_path: Path) -> None:
+    secret = {"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}
+    job = engine(tmp_path, SLEEP, container={"env": [secret]})
+    with pytest.raises(NotLocal, match="KEY"):
+        async with job.running():
+            await until(job, lambda: job.status.finished)
