@@ -31,7 +31,8 @@ async def serving(**settings: Any) -> AsyncIterator[tuple[Coordinator, str]]:
 
 
 def connection(url: str, token: str = "right") -> connect:
-    return connect(url, additional_headers={"Authorization": f"Bearer {token}"})
+    headers = {"Authorization": f"Bearer {token}"}
+    return connect(url, additional_headers=headers, close_timeout=0.1)
 
 
 async def say(agent: ClientConnection, message: object) -> None:

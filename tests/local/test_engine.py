@@ -57,13 +57,17 @@ async def until(job: Engine, holds: Any) -> None:
         await job.until(holds)
 
 
+def running(job: Engine) -> int:
+    return sum(pod.phase == "Running" for pod in job.machines.pods)
+
+
 SLEEP = ["sleep", "1000"]
 
 
 async def test_each_worker_gets_a_node_of_the_gpu_that_the_job_asks_for(tmp_path: Path) -> None:
     job = engine(tmp_path, SLEEP)
     async with job.running():
-        await until(job, lambda: sum(p.phase == "Running" for p in job.machines.pods) == 2)
+        await until(job, lambda: running(job) == 2)
         nodes = {pod.node.name for pod in job.machines.pods if pod.node}
         assert len(nodes) == 2
         assert {node.pool.gpu for node in job.machines.nodes} == {"t4"}
@@ -74,12 +78,12 @@ async def test_a_reclaimed_node_gives_its_pod_time_and_is_replaced(tmp_path: Pat
     trap = "trap 'echo saved > saved; exit 143' TERM; while :; do sleep 0.05; done"
     job = engine(tmp_path, ["sh", "-c", trap], container={"workingDir": str(tmp_path)})
     async with job.running():
-        await until(job, lambda: sum(p.phase == "Running" for p in job.machines.pods) == 2)
+        await until(job, lambda: running(job) == 2)
         await _until_trapped(job, tmp_path)
         node = job.machines.alive[0]
         job.machines.reclaim(node)
         await until(job, lambda: node.ended_at is not None)
-        await until(job, lambda: sum(p.phase == "Running" for p in job.machines.pods) == 2)
+        await until(job, lambda: running(job) == 2)
         assert len(job.machines.nodes) == 3
     assert (tmp_path / "saved").read_text() == "saved\n"
     assert job.status.restarts.disruptions == 1
@@ -97,27 +101,27 @@ async def _until_trapped(job: Engine, folder: Path) -> None:
 async def test_a_destroyed_node_kills_at_once_and_counts_as_no_failure(tmp_path: Path) -> None:
     job = engine(tmp_path, SLEEP)
     async with job.running():
-        await until(job, lambda: sum(p.phase == "Running" for p in job.machines.pods) == 2)
+        await until(job, lambda: running(job) == 2)
         lost = job.machines.alive[0]
         job.machines.destroy(lost)
         await until(job, lambda: len(job.machines.alive) == 2)
-        await until(job, lambda: sum(p.phase == "Running" for p in job.machines.pods) == 2)
+        await until(job, lambda: running(job) == 2)
     assert job.status.restarts.failures == 0
 
 
 async def test_without_machines_pods_wait_and_start_when_there_are_some(tmp_path: Path) -> None:
     job = engine(tmp_path, SLEEP, capacity=1)
     async with job.running():
-        await until(job, lambda: sum(p.phase == "Running" for p in job.machines.pods) == 1)
+        await until(job, lambda: running(job) == 1)
         assert sum(pod.phase == "Pending" for pod in job.machines.pods) == 1
         job.machines.set_capacity(2)
-        await until(job, lambda: sum(p.phase == "Running" for p in job.machines.pods) == 2)
+        await until(job, lambda: running(job) == 2)
 
 
 async def test_leaving_the_engine_leaves_no_process_behind(tmp_path: Path) -> None:
     job = engine(tmp_path, SLEEP)
     async with job.running():
-        await until(job, lambda: sum(p.phase == "Running" for p in job.machines.pods) == 2)
+        await until(job, lambda: running(job) == 2)
         pids = [process.pid for process in job.machines.processes]
     assert len(pids) == 2
     assert not any(_is_alive(pid) for pid in pids)
@@ -126,12 +130,11 @@ async def test_leaving_the_engine_leaves_no_process_behind(tmp_path: Path) -> No
 async def test_a_killed_engine_takes_its_processes_with_it(tmp_path: Path) -> None:
     code = (
         "import asyncio, pathlib, sys\n"
-        "from tests.local.test_engine import SLEEP, engine, until\n"
+        "from tests.local.test_engine import SLEEP, engine, running, until\n"
         "async def main():\n"
         "    job = engine(pathlib.Path(sys.argv[1]), SLEEP)\n"
         "    async with job.running():\n"
-        "        await until(job, lambda: all(p.pid for p in job.machines.processes)\n"
-        "                    and len(list(job.machines.processes)) == 2)\n"
+        "        await until(job, lambda: running(job) == 2)\n"
         "        print(*(p.pid for p in job.machines.processes), flush=True)\n"
         "        await asyncio.sleep(1000)\n"
         "asyncio.run(main())\n"

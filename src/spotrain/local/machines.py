@@ -157,11 +157,19 @@ class Machines:
             extra=self._options.environment,
         )
         log = self._options.folder / "logs" / f"{pod.name}-{pod.uid[:8]}.log"
-        process = PodProcess(launch, log, lambda code: self._ended(pod, code))
+        process = PodProcess(
+            launch,
+            log,
+            started=lambda: self._started(pod, node),
+            ended=lambda code: self._ended(pod, code),
+        )
         self._processes[pod.uid] = process
-        pod.node, pod.phase = node, "Running"
-        self._tell(f"{pod.name}: started on {node.name}")
+        pod.node = node
         process.start()
+
+    def _started(self, pod: Pod, node: Node) -> None:
+        pod.phase = "Running"
+        self._tell(f"{pod.name}: started on {node.name}")
 
     def _ended(self, pod: Pod, code: int) -> None:
         pod.exit_code = code

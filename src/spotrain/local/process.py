@@ -15,9 +15,17 @@ from spotrain.local.image import Launch
 class PodProcess:
     """Runs a launch and tells its exit code. Output is appended to a file."""
 
-    def __init__(self, launch: Launch, log: Path, ended: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        launch: Launch,
+        log: Path,
+        *,
+        started: Callable[[], None],
+        ended: Callable[[int], None],
+    ) -> None:
         self._launch = launch
         self._log = log
+        self._started = started
         self._ended = ended
         self._task: asyncio.Task[None] | None = None
         self._process: asyncio.subprocess.Process | None = None
@@ -70,6 +78,7 @@ class PodProcess:
                 stderr=output,
                 start_new_session=True,  # a Ctrl-C in the terminal is the engine's to handle
             )
+        self._started()
         if self._stopping:  # told to end while it was being started
             self.kill()
         code = await self._process.wait()
