@@ -30,9 +30,9 @@ format: $(READY) ## format the code and mend what the linter can
 	$(BIN)/ruff format $(CODE)
 	$(BIN)/ruff check --fix $(CODE)
 
-lock: $(READY)   ## pin every dependency anew, with hashes
+lock: $(READY)   ## pin what pyproject.toml asks for, with hashes (UPGRADE=--upgrade: newest versions)
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header \
-	  --no-annotate --all-extras --upgrade -q pyproject.toml -o requirements.lock
+	  --no-annotate --all-extras $(UPGRADE) -q pyproject.toml -o requirements.lock
 
 clean:           ## remove what the targets made
 	rm -rf build .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -49,7 +49,8 @@ class Story:
     def tell(self) -> None:
         for happening in self._engine.story[self._told :]:
             seconds = happening.at - self._start
-            self._console.print(f"{seconds:6.1f} s  {happening.text}", highlight=False)
+            line = f"{seconds:6.1f} s  {happening.text}"
+            self._console.print(line, highlight=False, soft_wrap=True)
         self._told = len(self._engine.story)
 
     async def follow(self) -> None:
@@ -76,12 +77,12 @@ def _view(engine: Engine, start: float) -> RenderableType:
     head.add_row("accuracy", f"{metrics['accuracy']:.2%}" if "accuracy" in metrics else "")
     nodes = engine.machines.alive
     head.add_row("nodes", "  ".join(_describe(node.name, node.cordoned) for node in nodes))
-    lines = [
-        Text(f"{happening.at - start:6.1f} s  {happening.text}")
-        for happening in engine.story[-EVENTS_SHOWN:]
-    ]
+    events = Table.grid(padding=(0, 2))
+    events.add_column(justify="right")
+    for happening in engine.story[-EVENTS_SHOWN:]:
+        events.add_row(f"{happening.at - start:.1f} s", Text(happening.text))
     title = f"ElasticJob {engine.job.name}: {time.monotonic() - start:.0f} s"
-    return Panel(Group(head, Text(), *lines), title=title, border_style="cyan")
+    return Panel(Group(head, Text(), events), title=title, border_style="cyan")
 
 
 def _describe(name: str, cordoned: bool) -> str:

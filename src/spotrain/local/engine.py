@@ -197,7 +197,8 @@ class Engine:
             if before and before[-1].pause_seconds is not None:
                 last = before[-1]
                 cost = f" after a pause of {last.pause_seconds:.2f} s, {last.steps_lost} steps lost"
-            self._tell(f"world {world.number}: {world.size} workers train{cost}")
+            workers = "1 worker trains" if world.size == 1 else f"{world.size} workers train"
+            self._tell(f"world {world.number}: {workers}{cost}")
             self._told_worlds += 1
 
 
