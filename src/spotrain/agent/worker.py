@@ -36,6 +36,8 @@ LOSS_TERM_SECONDS = 2.0
 """After a loss a plain script's ranks get this long between SIGTERM and SIGKILL."""
 RELEASE_SECONDS = 2.0
 """A drained worker on notice waits this long for its release, then leaves by itself."""
+PLAIN_SECONDS = 15.0
+"""Ranks that have not spoken by then run a plain script; before, they may just be importing."""
 MAX_EARLY_FAILURES = 3
 """Starts in a row whose ranks end before they enter any world; then the worker fails."""
 
@@ -83,6 +85,9 @@ class Worker:
         self._notice_by: float | None = None
         self._leave_by: float | None = None
         self._released_by: float | None = None
+        self._started_at = 0.0
+        self._drain_plain: tuple[int, float, float] | None = None
+        """(world, when, seconds) of a drain that waits to see whether the script will speak."""
         self._early_failures = 0
         self._failure: RunResult | None = None
         self._result: RunResult | None = None
@@ -188,6 +193,7 @@ class Worker:
         if self.pod not in [seat.id for seat in world.seats] or self._notice_by is not None:
             return
         self.world, self.stage = world, Stage.TRAINING
+        self._drain_plain = None
         if world.seats[0].id == self.pod:
             self._used_store, self._next_store = self._next_store, None
         logger.info("world %d: %d workers", world.number, len(world.seats))
@@ -196,13 +202,21 @@ class Worker:
             self._ranks.assign_all(world, self.pod)
         else:
             first = assignment(world, self.pod, local_rank=0, count=self._ranks.count)
+            self._started_at = self.clock()
             self._ranks.start(Place.of(first))
 
     def _drain(self, number: int, seconds: float) -> None:
+        now = self.clock()
         if self.uses_session:
             self._ranks.ask_drain(number)
-            return
-        # A plain script may save on SIGTERM; what it does not save by then is lost to it.
+        elif self.uses_session is None and now < self._started_at + PLAIN_SECONDS:
+            wait = min(self._started_at + PLAIN_SECONDS - now, 0.25 * seconds)
+            self._drain_plain = (number, now + wait, seconds - wait)
+        else:
+            self._drain_by_signal(number, seconds)
+
+    def _drain_by_signal(self, number: int, seconds: float) -> None:
+        """A plain script may save on SIGTERM; what it does not save by then is lost to it."""
         self._ranks.stop(seconds=min(seconds, self._ranks.shutdown_seconds))
         self._say_drained(number)
         self._idle()
@@ -257,6 +271,9 @@ class Worker:
         if not self.uses_session:
             self.uses_session = True
             self.send(protocol.UsesSession(value=True))
+            if self._drain_plain is not None:
+                self._ranks.ask_drain(self._drain_plain[0])
+                self._drain_plain = None
         self._ranks.wait_for_world(local_rank, survivor=survivor)
         if self.stage is not Stage.TRAINING or survivor or self.world is None:
             self._get_ready_if_all_arrived()
@@ -282,6 +299,11 @@ class Worker:
         if self._notice_by is not None and now >= self._notice_by - 0.1 * self.grace_seconds:
             logger.error("the notice runs out before the world could stop; leaving as it is")
             raise Left
+        if self._drain_plain is not None and now >= self._drain_plain[1]:
+            number, _, seconds = self._drain_plain
+            self._drain_plain = None
+            if self._trains_in(number):
+                self._drain_by_signal(number, seconds)
         if self._leave_by is not None and now >= self._leave_by:
             logger.warning("ranks hang in a broken world; starting them anew")
             self._ranks.stop(seconds=0, sign=signal.SIGKILL)

@@ -1,0 +1,131 @@
+"""Run an ElasticJob file on this machine: `python -m spotrain.local JOB.yaml [options]`."""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from spotrain import contract
+from spotrain.job import ElasticJob, InvalidDocument, Pool, parse_job, parse_pools
+from spotrain.local.engine import Engine
+from spotrain.local.image import Image, NotLocal
+from spotrain.local.machines import Options
+
+
+class UsageError(ValueError):
+    """What was asked for cannot be run; the message is one line, the exit code 2."""
+
+
+def parse(arguments: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m spotrain.local", description=__doc__)
+    parser.add_argument("job", type=Path, metavar="JOB.yaml")
+    parser.add_argument(
+        "--pools", type=Path, help="a pools ConfigMap; default: one pool of the job's own GPU"
+    )
+    parser.add_argument(
+        "--image",
+        type=Path,
+        default=Path(),
+        help="folder that stands for the image's (%(default)s)",
+    )
+    parser.add_argument(
+        "--volume", action="append", default=[], metavar="CLAIM=FOLDER", help="may be repeated"
+    )
+    parser.add_argument("--machines", type=int, default=8, help="nodes to be had (%(default)s)")
+    parser.add_argument("--folder", type=Path, default=Path("build/local"), help="logs and status")
+    parser.add_argument("--port", type=int, default=0, help="of the coordinator; 0: a free one")
+    return parser.parse_args(arguments)
+
+
+def load(path: Path) -> Mapping[str, Any]:
+    try:
+        document = yaml.safe_load(path.read_text())
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UsageError(
+            f"{path}: cannot be read as YAML: {' '.join(str(error).split())}"
+        ) from None
+    if not isinstance(document, dict):
+        raise UsageError(f"{path}: holds no mapping; give one document, an {contract.KIND}")
+    return document
+
+
+def load_pools(path: Path | None, job: ElasticJob) -> tuple[Pool, ...]:
+    if path is not None:
+        text = (load(path).get("data") or {}).get(contract.POOLS_KEY)
+        if not isinstance(text, str):
+            raise UsageError(f"{path}: has no data.{contract.POOLS_KEY}; give a pools ConfigMap")
+        return parse_pools(text)
+    gpu = job.placement.gpu or "cpu"
+    pool = {
+        "name": f"{gpu}-local",
+        "gpu": gpu,
+        "gpusPerNode": max(1, job.gpus_per_worker),
+        "capacity": contract.CAPACITY_ON_DEMAND,
+        "zones": ["here"],
+        "instanceTypes": ["this-machine"],
+        "maxNodes": 1000,
+        "noticeSeconds": 90,
+        "onDemandUsdPerHour": 1.0,
+    }
+    return parse_pools(yaml.safe_dump([pool]))
+
+
+def load_engine(options: argparse.Namespace) -> Engine:
+    job = parse_job(load(options.job))
+    volumes: dict[str, Path] = {}
+    for text in options.volume:
+        claim, found, folder = text.partition("=")
+        if not found or not claim or not folder:
+            raise UsageError(f"--volume {text!r} has not the form CLAIM=FOLDER")
+        volumes[claim] = Path(folder)
+    settings = Options(
+        folder=options.folder,
+        image=Image(workdir=options.image),
+        volumes=volumes,
+        capacity=options.machines,
+        port=options.port,
+    )
+    return Engine(job, load_pools(options.pools, job), settings)
+
+
+async def run(engine: Engine) -> str:
+    """Run the job to its end and print what happens; returns its outcome."""
+    told = 0
+
+    def tell() -> None:
+        nonlocal told
+        for happening in engine.story[told:]:
+            print(happening.text, flush=True)
+        told = len(engine.story)
+
+    engine.watchers.append(tell)
+    async with engine.running():
+        await engine.until(lambda: engine.status.finished)
+    tell()
+    return engine.report().outcome
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = parse(arguments)
+    try:
+        engine = load_engine(options)
+        outcome = asyncio.run(run(engine))
+    except (UsageError, InvalidDocument, NotLocal) as error:
+        print(f"spotrain.local: {error}", file=sys.stderr)
+        return contract.EXIT_USAGE
+    except OSError as error:
+        print(f"spotrain.local: {error}", file=sys.stderr)
+        return contract.EXIT_FAILED
+    except KeyboardInterrupt:
+        print("stopped; no process is left behind", file=sys.stderr)
+        return 130
+    print(f"logs: {options.folder / 'logs'}")
+    return contract.EXIT_OK if outcome == "succeeded" else contract.EXIT_FAILED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""`python -m spotrain.local` as a person uses it."""
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from spotrain import contract
+from spotrain.local.__main__ import main
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "k8s" / "examples" / "digits.yaml"
+SESSION = ROOT / "tests" / "train" / "scripts" / "session.py"
+
+
+def job_file(folder: Path, *, replicas: int = 1) -> Path:
+    document = yaml.safe_load(EXAMPLE.read_text())
+    document["spec"] |= {"maxReplicas": replicas}
+    worker = document["spec"]["replicaSpecs"]["Worker"]
+    worker["replicas"] = replicas
+    container = worker["template"]["spec"]["containers"][0]
+    container["args"] = [str(SESSION), "/mnt/efs/out", "--epochs", "1", "--pause", "0"]
+    path = folder / "job.yaml"
+    path.write_text(yaml.safe_dump(document))
+    return path
+
+
+def test_a_job_file_runs_to_its_end(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "spotrain.local", str(job_file(tmp_path))),
+            *("--volume", f"efs={tmp_path / 'efs'}", "--folder", str(tmp_path / "run")),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == contract.EXIT_OK, done.stdout + done.stderr
+    assert "world 1: 1 worker trains" in done.stdout
+    assert list((tmp_path / "efs" / "out" / "checkpoints").glob("*.json"))
+    assert (tmp_path / "run" / "world-number").read_text() == "1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param("a: [", "cannot be read as YAML", id="no-yaml"),
+        pytest.param("- a", "holds no mapping", id="no-mapping"),
+        pytest.param("kind: ElasticJob", "apiVersion", id="no-job"),
+    ],
+)
+def test_a_bad_file_is_refused_before_anything_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
+) -> None:
+    path = tmp_path / "job.yaml"
+    path.write_text(text)
+    assert main([str(path), "--folder", str(tmp_path / "run")]) == contract.EXIT_USAGE
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_missing_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(tmp_path / "none.yaml")]) == contract.EXIT_USAGE
+    assert "none.yaml" in capsys.readouterr().err
+
+
+def test_a_volume_without_a_folder_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(job_file(tmp_path)), "--volume", "efs"]) == contract.EXIT_USAGE
+    assert "CLAIM=FOLDER" in capsys.readouterr().err
+
+
+def test_a_taken_port_is_an_error_that_names_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        folder = ["--folder", str(tmp_path / "run"), "--volume", f"efs={tmp_path}"]
+        assert main([str(job_file(tmp_path)), "--port", port, *folder]) == contract.EXIT_FAILED
+    assert port in capsys.readouterr().err
