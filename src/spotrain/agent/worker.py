@@ -14,9 +14,10 @@ import logging
 import queue
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from torch.distributed import TCPStore  # type: ignore[attr-defined]
 from torch.distributed.elastic.agent.server.api import RunResult, WorkerState
@@ -388,4 +389,12 @@ def describe(result: RunResult) -> str:
     if not result.failures:
         return "the ranks ended without having trained"
     rank, failure = min(result.failures.items(), key=lambda item: item[1].timestamp)
-    return f"rank {rank} (pid {failure.pid}): {failure.message.strip().splitlines()[-1][:300]}"
+    how = f"signal {failure.signal_name()}" if failure.exitcode < 0 else f"code {failure.exitcode}"
+    return f"rank {rank} (pid {failure.pid}) ended with {how}{_told_in(failure.error_file_data)}"
+
+
+def _told_in(error_file: Mapping[str, Any]) -> str:
+    """The last line of what the rank wrote down about its end; "" if it wrote nothing."""
+    message = error_file.get("message")
+    text = message.get("message") if isinstance(message, dict) else None
+    return f": {str(text).strip().splitlines()[-1][:300]}" if text else ""

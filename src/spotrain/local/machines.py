@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import shutil
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -48,6 +49,8 @@ class Machines:
         self._processes: dict[str, PodProcess] = {}
         self._booting: dict[str, tuple[Group, asyncio.TimerHandle]] = {}
         self._counter = itertools.count(1)
+        self._scratch = options.folder.resolve() / "tmp"
+        """What a killed process leaves in its temporary folder goes with the engine."""
 
     @property
     def alive(self) -> list[Node]:
@@ -142,6 +145,7 @@ class Machines:
         self._tell(f"{name}: booted ({group.pool.name}, {group.zone})")
 
     def _start(self, pod: Pod, node: Node) -> None:
+        self._scratch.mkdir(parents=True, exist_ok=True)
         fields = {
             "metadata.name": pod.name,
             "metadata.namespace": pod.manifest["metadata"]["namespace"],
@@ -154,7 +158,7 @@ class Machines:
             image=self._options.image,
             volumes=self._options.volumes,
             fields=fields,
-            extra=self._options.environment,
+            extra={"TMPDIR": str(self._scratch), **self._options.environment},
         )
         log = self._options.folder / "logs" / f"{pod.name}-{pod.uid[:8]}.log"
         process = PodProcess(
@@ -188,6 +192,7 @@ class Machines:
             await process.wait()
         for node in self.nodes:
             self.end_node(node)
+        shutil.rmtree(self._scratch, ignore_errors=True)
 
 
 def _grace(pod: Pod) -> int:

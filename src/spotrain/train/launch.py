@@ -5,9 +5,10 @@ import logging
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import torch
+from torch.distributed.elastic.multiprocessing.errors import record
 
 from spotrain.agent.rank import Channel
 from spotrain.train.checkpoint import Catalogue
@@ -36,9 +37,21 @@ def run(
         checkpoint_seconds: the most work that a loss without notice costs.
         keep: checkpoints that stay on disk.
     """
+    recorded = record(_run_worlds)  # what ends it is written to the agent's error file
+    result = recorded(train, Path(output), seed, checkpoint_seconds, keep)
+    return cast(Result, result)
+
+
+def _run_worlds(
+    train: Callable[[Run], Result],
+    output: Path,
+    seed: int,
+    checkpoint_seconds: float,
+    keep: int,
+) -> Result:
     importlib.import_module("torch._dynamo")  # 1 s at the first optimizer, while others wait
     channel = Channel.from_environment() or SoloChannel()
-    catalogue = Catalogue(Path(output) / "checkpoints")
+    catalogue = Catalogue(output / "checkpoints")
     previous_step: int | None = None
     survivor = False
     while True:
