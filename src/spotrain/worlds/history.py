@@ -98,8 +98,16 @@ def _settle(
     last = before[-1]
     if last.pause_seconds is not None or last.ended_at is None:
         return history
+    # Reports come twice a second; a survivor knows how far the world really came, and it came so
+    # far about when its end was decided.
     done = max(last.last_step or 0, previous if previous is not None else 0)
-    cost = replace(last, pause_seconds=now - last.ended_at, steps_lost=max(0, done - restored))
+    cost = replace(
+        last,
+        last_step=done,
+        last_step_at=max(last.last_step_at or last.ended_at, last.ended_at),
+        pause_seconds=now - last.ended_at,
+        steps_lost=max(0, done - restored),
+    )
     return _change(history, last.number, lambda _: cost)
 
 

@@ -1,0 +1,84 @@
+"""The record of a job's worlds: what each change cost."""
+
+from spotrain.worlds import Checkpoint, Reason, Seat, World, history
+
+
+def world(number: int, size: int = 2) -> World:
+    seats = tuple(Seat(id=f"p{i}", address="", ranks=1) for i in range(size))
+    return World(number=number, seats=seats, store_port=1, restore=None)
+
+
+def report(
+    told: history.History,
+    number: int,
+    step: int,
+    now: float,
+    *,
+    restored: int | None = None,
+    previous: int | None = None,
+    samples: int = 8,
+) -> history.History:
+    return history.progress(
+        told,
+        number=number,
+        step=step,
+        samples=samples,
+        restored_step=restored,
+        previous_step=previous,
+        now=now,
+    )
+
+
+def one_world() -> history.History:
+    """World 1 trained from step 0 to 20, the last report at 12 s; its end was decided at 13 s."""
+    told = history.publish((), world(1), 10.0)
+    told = report(told, 1, 1, 11.0, restored=0)
+    return history.end(report(told, 1, 20, 12.0), 1, Reason.LOSS, 13.0)
+
+
+def test_the_pause_goes_from_the_decision_to_the_next_worlds_first_step() -> None:
+    told = report(history.publish(one_world(), world(2), 13.5), 2, 11, 14.0, restored=10)
+    assert told[0].pause_seconds == 1.0
+    assert told[1].first_step == 10
+
+
+def test_steps_lost_count_up_to_what_a_survivor_did_unreported() -> None:
+    told = history.publish(one_world(), world(2), 13.5)
+    told = report(told, 2, 11, 14.0, restored=10, previous=23)
+    assert told[0].steps_lost == 13
+    assert (told[0].last_step, told[0].last_step_at) == (23, 13.0)
+
+
+def test_a_planned_change_that_saved_its_last_step_loses_none() -> None:
+    told = history.publish(one_world(), world(2), 13.5)
+    told = report(told, 2, 24, 14.0, restored=23, previous=23)
+    assert told[0].steps_lost == 0
+
+
+def test_a_world_that_never_stepped_belongs_to_the_pause_before_it() -> None:
+    told = history.publish(one_world(), world(2), 13.5)
+    told = history.end(told, 2, Reason.LOSS, 15.0)
+    told = report(history.publish(told, world(3), 15.5), 3, 11, 16.0, restored=10, previous=20)
+    assert (told[0].pause_seconds, told[0].steps_lost) == (3.0, 10)
+    assert (told[1].pause_seconds, told[1].first_step) == (None, None)
+
+
+def test_a_graver_reason_replaces_the_first_but_not_its_time() -> None:
+    told = history.end(history.publish((), world(1), 0.0), 1, Reason.NOTICE, 5.0)
+    told = history.end(told, 1, Reason.LOSS, 9.0)
+    assert (told[0].reason, told[0].ended_at) == (Reason.LOSS, 5.0)
+
+
+def test_a_report_without_samples_leaves_the_size_of_a_step_alone() -> None:
+    told = report(one_world(), 1, 20, 12.5, samples=0)
+    assert told[0].samples_per_step == 8
+
+
+def test_commits_stand_with_the_world_that_made_them() -> None:
+    told = history.commit(history.publish(one_world(), world(2), 13.5), Checkpoint(1, 20))
+    assert [chapter.committed_step for chapter in told] == [20, None]
+
+
+def test_an_adopted_world_is_known_from_its_first_report_on() -> None:
+    told = report(history.publish((), world(7), 0.0), 7, 40, 1.0)
+    assert (told[0].first_step, told[0].first_step_at) == (40, 1.0)
