@@ -1,0 +1,107 @@
+"""The cluster as the controller sees it, and whom a change of it concerns."""
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from spotrain import contract
+from spotrain.controller.kube import CONFIG_MAPS, JOBS, NODES, PODS, Object
+from spotrain.controller.mirror import Mirror, Name
+from spotrain.controller.model import NodeView
+from spotrain.controller.observe import SeenJob, SeenPod, view_job, view_node, view_pod
+from spotrain.job import Pool, parse_pools
+from spotrain.job.documents import InvalidDocument
+
+logger = logging.getLogger(__name__)
+
+Pools = tuple[Pool, ...]
+
+
+@dataclass
+class Cluster:
+    """Mirrors of all that a decision rests on.
+
+    `job_changed` is told of every change of a job itself, `concerned` of the (namespace, name) of
+    a job around which something has changed.
+    """
+
+    namespace: str
+    """Whose jobs are looked at; empty: all."""
+    job_changed: Callable[[SeenJob | None, SeenJob | None], None]
+    concerned: Callable[[Name], None]
+    jobs: Mirror[SeenJob] = field(init=False)
+    pods: Mirror[SeenPod] = field(init=False)
+    nodes: Mirror[NodeView] = field(init=False)
+    pools: Mirror[Pools] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.jobs = Mirror(
+            kind=JOBS,
+            parse=view_job,
+            changed=lambda _name, old, new: self.job_changed(old, new),
+            namespace=self.namespace,
+        )
+        self.pods = Mirror(
+            kind=PODS,
+            parse=view_pod,
+            changed=self._pod_changed,
+            namespace=self.namespace,
+            selector={"labelSelector": f"{contract.LABEL_GROUP}={contract.GROUP}"},
+        )
+        self.nodes = Mirror(kind=NODES, parse=view_node, changed=self._node_changed)
+        self.pools = Mirror(
+            kind=CONFIG_MAPS,
+            parse=self._parse_pools,
+            changed=lambda _name, _old, _new: self._wake_all(),
+            namespace=contract.SYSTEM_NAMESPACE,
+            selector={"fieldSelector": f"metadata.name={contract.POOLS_CONFIGMAP}"},
+        )
+
+    @property
+    def mirrors(self) -> tuple[Mirror[SeenJob], Mirror[SeenPod], Mirror[NodeView], Mirror[Pools]]:
+        return self.jobs, self.pods, self.nodes, self.pools
+
+    @property
+    def is_known(self) -> bool:
+        """Has everything been listed at least once?"""
+        return all(mirror.synced.is_set() for mirror in self.mirrors)
+
+    async def known(self) -> None:
+        for mirror in self.mirrors:
+            await mirror.synced.wait()
+
+    @property
+    def offered_pools(self) -> Pools:
+        return next(iter(self.pools.items.values()), ())
+
+    def pods_in(self, namespace: str) -> Iterator[SeenPod]:
+        return (pod for pod in self.pods.items.values() if pod.namespace == namespace)
+
+    def find_job(self, key: str) -> SeenJob | None:
+        """The job of that key, if it is still the one of that uid."""
+        namespace, name, uid = key.split("/")
+        seen = self.jobs.items.get((namespace, name))
+        return seen if seen and seen.uid == uid else None
+
+    def _pod_changed(self, _name: Name, old: SeenPod | None, new: SeenPod | None) -> None:
+        for pod in (old, new):
+            if pod:
+                self.concerned((pod.namespace, pod.job_name))
+
+    def _node_changed(self, _name: Name, old: NodeView | None, new: NodeView | None) -> None:
+        node = new or old
+        for pod in list(self.pods.items.values()):
+            if node and pod.view.node == node.name:
+                self.concerned((pod.namespace, pod.job_name))
+
+    def _wake_all(self) -> None:
+        for name in list(self.jobs.items):
+            self.concerned(name)
+
+    def _parse_pools(self, document: Object) -> Pools | None:
+        """Pools that cannot be read leave those that were read last."""
+        try:
+            return parse_pools((document.get("data") or {}).get(contract.POOLS_KEY, ""))
+        except InvalidDocument as error:
+            logger.error("%s", error)
+            return self.offered_pools or None

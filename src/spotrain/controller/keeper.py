@@ -1,0 +1,122 @@
+"""Keeping one job as it should be: look, decide, act, and wait for the next reason to look."""
+
+import asyncio
+import contextlib
+import logging
+from datetime import UTC, datetime
+from typing import Final
+
+from spotrain.controller.actions import Teller, carry_out, write_status
+from spotrain.controller.cluster import Cluster
+from spotrain.controller.kube import FAULTS, Conflict, Kube
+from spotrain.controller.mirror import Name, backoff
+from spotrain.controller.model import CreatePod, Observed, Plan, PodView
+from spotrain.controller.observe import SeenJob, pods_of, view_world
+from spotrain.controller.reconcile import reconcile
+from spotrain.controller.refusal import refuse
+from spotrain.controller.tokens import Doorkeeper
+from spotrain.controller.trust import Publisher
+from spotrain.coordinator.server import Coordinator
+from spotrain.job import JobError
+
+logger = logging.getLogger(__name__)
+
+RESYNC_SECONDS: Final = 60.0
+"""A job is looked at so often though nothing was reported: whatever was missed is found then."""
+
+
+class Keeper:
+    """One job's loop. There is one for each, so a job is never reconciled twice at a time."""
+
+    def __init__(
+        self,
+        name: Name,
+        *,
+        kube: Kube,
+        cluster: Cluster,
+        coordinator: Coordinator,
+        doorkeeper: Doorkeeper,
+        publisher: Publisher,
+    ) -> None:
+        self._name = name
+        self._kube = kube
+        self._cluster = cluster
+        self._coordinator = coordinator
+        self._doorkeeper = doorkeeper
+        self._publisher = publisher
+        self._teller = Teller(kube)
+        self._awake = asyncio.Event()
+        self._living: dict[str, str] = {}
+        """Name -> uid of the pods that lived at the last look."""
+
+    def wake(self) -> None:
+        self._awake.set()
+
+    async def run(self) -> None:
+        """Never returns. No fault of one job may end the others' process."""
+        await self._cluster.known()
+        pauses = backoff()
+        while True:
+            self._awake.clear()
+            try:
+                delay = await self._look()
+                pauses = backoff()
+            except Conflict as conflict:
+                delay = next(pauses)
+                logger.debug("%s: looking again in %.1f s: %s", self._name, delay, conflict)
+            except FAULTS as fault:
+                delay = next(pauses)
+                logger.warning("%s: %r; again in %.1f s", self._name, fault, delay)
+            except Exception:
+                delay = next(pauses)
+                logger.exception("%s: again in %.1f s", self._name, delay)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(delay):
+                    await self._awake.wait()
+
+    async def _look(self) -> float:
+        """Observe, decide, act; returns the seconds after which to look again."""
+        seen = self._cluster.jobs.items.get(self._name)
+        if seen is None:
+            return RESYNC_SECONDS
+        pods = pods_of(seen, self._cluster.pods_in(seen.namespace))
+        self._report_losses(seen, pods)
+        now = datetime.now(UTC)
+        plan = self._decide(seen, pods, now)
+        if plan.status != seen.status:
+            self._cluster.jobs.take(await write_status(self._kube, seen, plan.status))
+        for event in plan.events:
+            await self._teller.tell(seen, event, now)
+        for action in plan.actions:
+            if isinstance(action, CreatePod):  # it could not start without the authority
+                await self._publisher.publish(seen.namespace, now)
+            await carry_out(self._kube, seen, action)
+        if seen.key in self._coordinator.jobs:  # pods that run follow a new authority too
+            await self._publisher.publish(seen.namespace, now)
+        if plan.requeue_at is None:
+            return RESYNC_SECONDS
+        return min(RESYNC_SECONDS, max(0.05, (plan.requeue_at - now).total_seconds()))
+
+    def _decide(self, seen: SeenJob, pods: tuple[PodView, ...], now: datetime) -> Plan:
+        if isinstance(seen.job, JobError):
+            return refuse(seen.job, seen.status, generation=seen.generation, now=now)
+        report = self._coordinator.report(seen.key)
+        observed = Observed(
+            pods=pods,
+            nodes=tuple(self._cluster.nodes.items.values()),
+            pools=self._cluster.offered_pools,
+            world=view_world(report, clock=self._coordinator.clock(), now=now) if report else None,
+            status=seen.status,
+        )
+        return reconcile(seen.job, observed, now)
+
+    def _report_losses(self, seen: SeenJob, pods: tuple[PodView, ...]) -> None:
+        """Tell the coordinator of members whose pod is gone or has ended.
+
+        A replacement has the same name, so the word is for the pod that joined, by its uid.
+        """
+        living = {pod.name: pod.uid for pod in pods if pod.phase in ("Pending", "Running")}
+        for name, uid in self._living.items():
+            if living.get(name) != uid and self._doorkeeper.admitted(seen.key, name) == uid:
+                self._coordinator.lose(seen.key, name)
+        self._living = living

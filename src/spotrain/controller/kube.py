@@ -1,0 +1,214 @@
+"""The API server: the few requests that the controller makes, and their errors.
+
+lightkube finds the cluster and renews the credentials. The objects pass as the JSON they are: its
+typed models drop every field that is newer than they are, and a pod template belongs to the user.
+"""
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Final
+
+import httpx2
+from lightkube import KubeConfig
+from lightkube.config import client_adapter
+
+from spotrain import contract
+
+Object = dict[str, Any]
+FIELD_MANAGER: Final = contract.CONTROLLER_NAME
+PAGE: Final = 500
+WATCH_SECONDS: Final = 60
+"""Watches are renewed so often; one that is silent for longer has lost its connection."""
+REQUEST_SECONDS: Final = 10.0
+LOST: Final = (httpx2.RequestError, OSError, json.JSONDecodeError)
+"""The server was not reached, or its answer was not: whether it has acted is unknown."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of object: where the API server keeps it."""
+
+    root: str
+    plural: str
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        place = f"/namespaces/{namespace}" if namespace else ""
+        parts = (f"{self.root}{place}/{self.plural}", name, subresource)
+        return "/".join(part for part in parts if part)
+
+
+JOBS: Final = Kind(f"/apis/{contract.API_VERSION}", contract.PLURAL)
+PODS: Final = Kind("/api/v1", "pods")
+NODES: Final = Kind("/api/v1", "nodes")
+CONFIG_MAPS: Final = Kind("/api/v1", "configmaps")
+SECRETS: Final = Kind("/api/v1", "secrets")
+EVENTS: Final = Kind("/api/v1", "events")
+NETWORK_POLICIES: Final = Kind("/apis/networking.k8s.io/v1", "networkpolicies")
+TOKEN_REVIEWS: Final = Kind("/apis/authentication.k8s.io/v1", "tokenreviews")
+
+
+class KubeError(Exception):
+    """The API server's refusal of a request."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(f"the API server answers {status}: {message}")
+        self.status = status
+
+
+class NotFound(KubeError):
+    pass
+
+
+class Conflict(KubeError):
+    """It exists already, or it is no longer what the request took it for."""
+
+
+class Gone(KubeError):
+    """A watch cannot go on from there: list anew."""
+
+
+_ERRORS: Final[Mapping[int, type[KubeError]]] = {
+    HTTPStatus.NOT_FOUND: NotFound,
+    HTTPStatus.CONFLICT: Conflict,
+    HTTPStatus.GONE: Gone,
+}
+FAULTS: Final = (KubeError, *LOST)
+
+
+class Kube:
+    """Usage: `async with connected() as kube`. Every method raises KubeError or one of LOST."""
+
+    def __init__(self, http: httpx2.AsyncClient) -> None:
+        self._http = http
+
+    async def get(self, kind: Kind, namespace: str, name: str) -> Object:
+        return await self._ask("GET", kind.path(namespace, name))
+
+    async def list_all(
+        self, kind: Kind, namespace: str = "", *, selector: Mapping[str, str] | None = None
+    ) -> tuple[list[Object], str]:
+        """Every object of the kind, and the version from which to watch."""
+        items: list[Object] = []
+        page = {"limit": str(PAGE), **(selector or {})}
+        while True:
+            answer = await self._ask("GET", kind.path(namespace), page)
+            items += answer.get("items") or []
+            metadata = answer["metadata"]
+            if not metadata.get("continue"):
+                return items, metadata["resourceVersion"]
+            page["continue"] = metadata["continue"]
+
+    async def watch(
+        self, kind: Kind, namespace: str, version: str, *, selector: Mapping[str, str]
+    ) -> AsyncGenerator[tuple[str, Object], None]:
+        """(ADDED, MODIFIED, DELETED or BOOKMARK, object) after `version`; ends after a minute."""
+        parameters = {
+            **selector,
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": version,
+            "timeoutSeconds": str(WATCH_SECONDS),
+        }
+        patience = httpx2.Timeout(REQUEST_SECONDS, read=WATCH_SECONDS + REQUEST_SECONDS)
+        stream = self._http.stream("GET", kind.path(namespace), params=parameters, timeout=patience)
+        async with stream as response:
+            if response.is_error:
+                await response.aread()
+                _raise_for(response)
+            async for line in response.aiter_lines():
+                event = json.loads(line)
+                if event["type"] == "ERROR":
+                    raise _error(event["object"].get("code", 0), event["object"].get("message", ""))
+                yield event["type"], event["object"]
+
+    async def create(self, kind: Kind, namespace: str, body: Mapping[str, Any]) -> Object:
+        return await self._ask("POST", kind.path(namespace), _MANAGED, body=body)
+
+    async def patch(
+        self,
+        kind: Kind,
+        namespace: str,
+        name: str,
+        body: Mapping[str, Any],
+        *,
+        subresource: str = "",
+    ) -> Object:
+        """A merge patch; a `metadata.resourceVersion` in it is a precondition."""
+        path = kind.path(namespace, name, subresource)
+        return await self._ask("PATCH", path, _MANAGED, body=body, as_type=_MERGE)
+
+    async def apply(self, kind: Kind, namespace: str, body: Mapping[str, Any]) -> Object:
+        """Server-side apply: made if it is not there, and ours again where it was changed."""
+        path = kind.path(namespace, body["metadata"]["name"])
+        parameters = {**_MANAGED, "force": "true"}
+        return await self._ask("PATCH", path, parameters, body=body, as_type=_APPLY)
+
+    async def delete(
+        self,
+        kind: Kind,
+        namespace: str,
+        name: str,
+        *,
+        uid: str,
+        grace_seconds: int | None = None,
+        propagation: str = "Background",
+    ) -> None:
+        """Delete this very object: a namesake of another uid answers Conflict."""
+        options: Object = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "preconditions": {"uid": uid},
+            "propagationPolicy": propagation,
+        }
+        if grace_seconds is not None:
+            options["gracePeriodSeconds"] = grace_seconds
+        await self._ask("DELETE", kind.path(namespace, name), body=options)
+
+    async def _ask(
+        self,
+        method: str,
+        path: str,
+        parameters: Mapping[str, str] | None = None,
+        *,
+        body: Mapping[str, Any] | None = None,
+        as_type: str = "application/json",
+    ) -> Object:
+        content = None if body is None else json.dumps(body)
+        response = await self._http.request(
+            method, path, params=parameters, content=content, headers={"Content-Type": as_type}
+        )
+        if response.is_error:
+            _raise_for(response)
+        answer: Object = response.json()
+        return answer
+
+
+_MANAGED: Final = {"fieldManager": FIELD_MANAGER}
+_MERGE: Final = "application/merge-patch+json"
+_APPLY: Final = "application/apply-patch+yaml"
+
+
+@asynccontextmanager
+async def connected() -> AsyncIterator[Kube]:
+    """The cluster around this pod; outside of one, that of KUBECONFIG."""
+    parameters = client_adapter.ConnectionParams(timeout=httpx2.Timeout(REQUEST_SECONDS))
+    config = KubeConfig.from_env().get()
+    if config is None:
+        raise RuntimeError("the kubeconfig names no current context; set one, or KUBECONFIG.")
+    async with client_adapter.AsyncClient(config, parameters) as http:
+        yield Kube(http)
+
+
+def _raise_for(response: httpx2.Response) -> None:
+    try:
+        message = response.json()["message"]
+    except (ValueError, KeyError, TypeError):
+        message = response.text[:200]
+    raise _error(response.status_code, message)
+
+
+def _error(status: int, message: str) -> KubeError:
+    return _ERRORS.get(status, KubeError)(status, message)

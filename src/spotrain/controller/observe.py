@@ -1,0 +1,187 @@
+"""From the API server's objects to what `reconcile` knows. Nothing behind here sees raw objects."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal
+
+from spotrain import contract
+from spotrain.controller.kube import Object
+from spotrain.controller.model import NodeView, PodView, WorldView
+from spotrain.controller.status import JobStatus
+from spotrain.controller.stored import read_status
+from spotrain.coordinator.job import JobReport
+from spotrain.job import ElasticJob, JobError, parse_job, worker_container
+
+DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
+Phase = Literal["Pending", "Running", "Succeeded", "Failed"]
+_PHASES: Final[Mapping[str, Phase]] = {
+    "Pending": "Pending",
+    "Running": "Running",
+    "Succeeded": "Succeeded",
+    "Failed": "Failed",
+    "Unknown": "Running",  # its node is silent; the node's own state decides what that means
+}
+
+
+@dataclass(frozen=True)
+class SeenJob:
+    """An ElasticJob at one version: as written, and as stored of its status."""
+
+    namespace: str
+    name: str
+    uid: str
+    version: str
+    """resourceVersion, the precondition of every write that builds on this."""
+    generation: int
+    job: ElasticJob | JobError
+    status: JobStatus
+    stored: Mapping[str, Any]
+    """The status' document, against which changes of it are computed."""
+
+    @property
+    def key(self) -> str:
+        """As agents and coordinator name the job."""
+        return f"{self.namespace}/{self.name}/{self.uid}"
+
+
+@dataclass(frozen=True)
+class SeenPod:
+    namespace: str
+    owner: str
+    """Uid of the job that controls the pod."""
+    job_name: str
+    view: PodView
+
+
+def view_job(document: Object) -> SeenJob | None:
+    """None for a job that is being deleted: what is left of it is the garbage collector's."""
+    metadata = document["metadata"]
+    if metadata.get("deletionTimestamp"):
+        return None
+    job: ElasticJob | JobError
+    try:
+        job = parse_job({**document, "status": None})
+    except JobError as error:
+        job = error
+    stored = document.get("status") or {}
+    return SeenJob(
+        namespace=metadata["namespace"],
+        name=metadata["name"],
+        uid=metadata["uid"],
+        version=metadata["resourceVersion"],
+        generation=metadata.get("generation", 0),
+        job=job,
+        status=read_status(stored),
+        stored=stored,
+    )
+
+
+def view_pod(document: Object) -> SeenPod | None:
+    """None for a pod that no ElasticJob controls, or that has no place among its workers."""
+    metadata = document["metadata"]
+    owner = _controller(metadata)
+    index = (metadata.get("labels") or {}).get(contract.LABEL_REPLICA_INDEX, "")
+    if owner is None or not index.isdecimal():
+        return None
+    status = document.get("status") or {}
+    ended = _ended(document["spec"], status)
+    conditions = {item["type"]: item for item in status.get("conditions") or ()}
+    scheduled = conditions.get("PodScheduled") or {}
+    stuck = scheduled.get("status") == "False" and scheduled.get("reason") == "Unschedulable"
+    deleted_at = metadata.get("deletionTimestamp")
+    view = PodView(
+        name=metadata["name"],
+        uid=metadata["uid"],
+        index=int(index),
+        phase=_PHASES.get(status.get("phase", ""), "Pending"),
+        node=document["spec"].get("nodeName"),
+        ready=_is_true(conditions, "Ready"),
+        deleting=deleted_at is not None,
+        exit_code=ended.get("exitCode"),
+        reason=status.get("reason") or ended.get("reason") or "",
+        disrupted=_is_true(conditions, "DisruptionTarget"),
+        message=ended.get("message") or status.get("message") or "",
+        created_at=_moment(metadata["creationTimestamp"]),
+        unschedulable=scheduled.get("message", "") if stuck else "",
+        deletion_cost=_cost(metadata.get("annotations") or {}),
+        delete_by=_moment(deleted_at) if deleted_at else None,
+    )
+    return SeenPod(metadata["namespace"], owner["uid"], owner["name"], view)
+
+
+def view_node(document: Object) -> NodeView:
+    """Every node counts, pools or not: a pod whose node is none of them has lost it."""
+    metadata, status = document["metadata"], document.get("status") or {}
+    labels = metadata.get("labels") or {}
+    conditions = {item["type"]: item for item in status.get("conditions") or ()}
+    return NodeView(
+        name=metadata["name"],
+        pool=labels.get(contract.LABEL_POOL, ""),
+        zone=labels.get(contract.LABEL_ZONE, ""),
+        ready=_is_true(conditions, "Ready"),
+        cordoned=bool((document.get("spec") or {}).get("unschedulable")),
+    )
+
+
+def view_world(report: JobReport, *, clock: float, now: datetime) -> WorldView:
+    """The coordinator's report in the wall clock's time. `clock`: the coordinator's, now."""
+    outcome: Literal["succeeded", "failed"] | None = None
+    if report.outcome == "succeeded":
+        outcome = "succeeded"
+    elif report.outcome == "failed":
+        outcome = "failed"
+    return WorldView(
+        number=report.number,
+        size=report.size,
+        phase=str(report.phase),
+        since=now - timedelta(seconds=clock - report.since),
+        step=report.step,
+        outcome=outcome,
+        message=report.message,
+        restarts=report.restarts,
+    )
+
+
+def pods_of(seen: SeenJob, pods: Iterable[SeenPod]) -> tuple[PodView, ...]:
+    """The pods that this very job controls; those of a namesake before it are not its own."""
+    own = (pod.view for pod in pods if pod.namespace == seen.namespace and pod.owner == seen.uid)
+    return tuple(sorted(own, key=lambda view: view.index))
+
+
+def controls(seen_uid: str, document: Object) -> bool:
+    """Is this object controlled by the owner of that uid?"""
+    owner = _controller(document["metadata"])
+    return owner is not None and owner["uid"] == seen_uid
+
+
+def _controller(metadata: Mapping[str, Any]) -> Mapping[str, str] | None:
+    for owner in metadata.get("ownerReferences") or ():
+        is_job = owner["kind"] == contract.KIND
+        if is_job and owner["apiVersion"].startswith(f"{contract.GROUP}/"):
+            return owner if owner.get("controller") else None
+    return None
+
+
+def _ended(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[str, Any]:
+    """How the training container ended; empty while it has not."""
+    trains = spec["containers"][worker_container({"spec": spec})]["name"]
+    for container in status.get("containerStatuses") or ():
+        if container["name"] == trains:
+            return (container.get("state") or {}).get("terminated") or {}
+    return {}
+
+
+def _is_true(conditions: Mapping[str, Mapping[str, Any]], kind: str) -> bool:
+    return conditions.get(kind, {}).get("status") == "True"
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def _cost(annotations: Mapping[str, str]) -> int:
+    try:
+        return int(annotations.get(DELETION_COST, "0"))
+    except ValueError:
+        return 0  # the API server does not check annotations

@@ -1,0 +1,52 @@
+"""The controller's settings: environment variables, each with a default that suits a cluster."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from spotrain import contract
+
+ENV_COORDINATOR_PORT: Final = "SPOTRAIN_COORDINATOR_PORT"
+ENV_PROBE_PORT: Final = "SPOTRAIN_METRICS_PORT"
+ENV_LOG_LEVEL: Final = "SPOTRAIN_LOG_LEVEL"
+
+
+class SettingsError(ValueError):
+    """A variable with a value that cannot be used; the message names both, and the rule."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Usage: `Settings.read(os.environ)`."""
+
+    namespace: str = ""
+    """SPOTRAIN_JOB_NAMESPACE: the only namespace whose jobs are run; empty: all."""
+    coordinator_port: int = contract.COORDINATOR_PORT
+    """SPOTRAIN_COORDINATOR_PORT: where agents connect, with TLS. Pods are told the default."""
+    probe_port: int = contract.METRICS_PORT
+    """SPOTRAIN_METRICS_PORT: /healthz and /readyz, plain HTTP."""
+    log_level: str = "INFO"
+    """SPOTRAIN_LOG_LEVEL: DEBUG, INFO, WARNING or ERROR."""
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str]) -> "Settings":
+        """Raises SettingsError."""
+        level = environment.get(ENV_LOG_LEVEL, cls.log_level).upper()
+        if level not in ("DEBUG", "INFO", "WARNING", "ERROR"):
+            raise SettingsError(
+                f"{ENV_LOG_LEVEL}={level!r} is no level of logging; "
+                "use DEBUG, INFO, WARNING or ERROR."
+            )
+        return cls(
+            namespace=environment.get(contract.ENV_JOB_NAMESPACE, "").strip(),
+            coordinator_port=_port(environment, ENV_COORDINATOR_PORT, cls.coordinator_port),
+            probe_port=_port(environment, ENV_PROBE_PORT, cls.probe_port),
+            log_level=level,
+        )
+
+
+def _port(environment: Mapping[str, str], name: str, default: int) -> int:
+    text = environment.get(name, str(default))
+    if text.isdecimal() and 0 < int(text) < 65536:
+        return int(text)
+    raise SettingsError(f"{name}={text!r} is no port, a number from 1 to 65535; correct it.")

@@ -1,0 +1,58 @@
+"""Agents that a test plays: no process, only what one says to the coordinator and hears of it."""
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from websockets.asyncio.client import ClientConnection, connect
+
+from spotrain import contract
+from spotrain.coordinator import protocol
+from tests.cluster.cluster import WAIT_SECONDS
+
+
+@dataclass
+class Agent:
+    """A connection to the coordinator, as an agent has one."""
+
+    connection: ClientConnection
+
+    async def say(self, message: protocol.FromAgent) -> None:
+        await self.connection.send(protocol.encode(message))
+
+    async def hear(self, kind: type[Any]) -> Any:
+        """The next message of that type."""
+        async with asyncio.timeout(WAIT_SECONDS):
+            async for text in self.connection:
+                message = protocol.decode(text, protocol.FROM_COORDINATOR)
+                if isinstance(message, kind):
+                    return message
+        raise AssertionError(f"the coordinator closed the connection before any {kind.__name__}")
+
+
+@asynccontextmanager
+async def agent(
+    port: int, *, authority: str, token: str, job: str, pod: str
+) -> AsyncIterator[Agent]:
+    """Connect by the Service's name, though it is served here; the first word is hello."""
+    tls = ssl.create_default_context(cadata=authority)
+    tls.verify_flags |= ssl.VERIFY_X509_STRICT  # as Python 3.13 does
+    host = f"{contract.COORDINATOR_SERVICE}.{contract.SYSTEM_NAMESPACE}.svc"
+    async with connect(
+        f"wss://{host}:{contract.COORDINATOR_PORT}",
+        ssl=tls,
+        host="127.0.0.1",
+        port=port,
+        additional_headers={"Authorization": f"Bearer {token}"},
+        proxy=None,
+    ) as connection:
+        speaker = Agent(connection)
+        await speaker.say(
+            protocol.Hello(version=protocol.VERSION, job=job, pod=pod, address="127.0.0.1", ranks=1)
+        )
+        with contextlib.suppress(asyncio.CancelledError):
+            yield speaker

@@ -1,0 +1,74 @@
+"""One API server for all tests of this folder; a namespace and a controller for each test."""
+
+import itertools
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from spotrain import contract
+from spotrain.controller.kube import Kube
+from tests.cluster.cluster import ControllerProcess, Namespace, install, request_token
+from tests.cluster.server import ISSUER, ApiServer, etcd_for_api_server
+
+BINARIES = ("etcd", "kube-apiserver")
+_numbers = itertools.count(1)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "cluster: needs a real API server (KUBEBUILDER_ASSETS)")
+
+
+@pytest.fixture(scope="session")
+def binaries() -> Path:
+    given = os.environ.get("KUBEBUILDER_ASSETS", "")
+    missing = [name for name in BINARIES if not (Path(given) / name).is_file()]
+    if not given or missing:
+        pytest.skip(
+            f"needs a real API server: set KUBEBUILDER_ASSETS to a folder with "
+            f"{' and '.join(missing or BINARIES)}"
+        )
+    return Path(given)
+
+
+@pytest.fixture(scope="session")
+def server(binaries: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+    folder = tmp_path_factory.mktemp("cluster")
+    with etcd_for_api_server(binaries, folder) as made, made.running():
+        yield made
+
+
+@pytest.fixture
+async def namespace(server: ApiServer) -> AsyncIterator[Namespace]:
+    async with server.client() as http:
+        yield await made_namespace(server, server.kube(http))
+
+
+async def made_namespace(server: ApiServer, kube: Kube) -> Namespace:
+    made = Namespace(server, kube, f"test-{next(_numbers)}")
+    await install(kube)
+    await made.create()
+    return made
+
+
+@pytest.fixture
+async def controller(namespace: Namespace) -> AsyncIterator[ControllerProcess]:
+    """Not started yet. It has the rights of k8s/rbac.yaml and no other."""
+    async with controller_for(namespace) as process:
+        yield process
+
+
+@asynccontextmanager
+async def controller_for(namespace: Namespace) -> AsyncIterator[ControllerProcess]:
+    token = await request_token(
+        namespace.kube, contract.SYSTEM_NAMESPACE, contract.CONTROLLER_NAME, audience=ISSUER
+    )
+    kubeconfig = namespace.server.kubeconfig(namespace.name, token)
+    process = ControllerProcess(kubeconfig, namespace.name)
+    try:
+        yield process
+    finally:
+        await process.kill()
+        print("\n".join(process.log))  # shown by pytest where a test fails

@@ -1,0 +1,160 @@
+"""A real API server with its etcd, without nodes: tests tell how the pods live."""
+
+import os
+import socket
+import ssl
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+import yaml
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from spotrain.controller.kube import Kube
+
+ADMIN_TOKEN = "admin-of-tests"
+ISSUER = "https://tests.invalid"
+START_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class ApiServer:
+    url: str
+    authority: Path
+    """The certificate that it has signed itself."""
+    folder: Path
+    command: list[str]
+    """Starts it; everything that it knows is in etcd."""
+
+    @contextmanager
+    def running(self) -> Iterator["subprocess.Popen[bytes]"]:
+        """Ready when the context is entered."""
+        log = self.folder / "api-server.log"
+        with _running(log, self.command) as process:
+            _await_ready(self, process, log)
+            yield process
+
+    def client(self, token: str = ADMIN_TOKEN) -> httpx2.AsyncClient:
+        """For use as a context; `Kube` is made of it."""
+        tls = ssl.create_default_context(cafile=self.authority)
+        headers = {"Authorization": f"Bearer {token}"}
+        return httpx2.AsyncClient(base_url=self.url, headers=headers, verify=tls)
+
+    def kube(self, http: httpx2.AsyncClient) -> Kube:
+        return Kube(http)
+
+    def kubeconfig(self, name: str, token: str) -> Path:
+        cluster = {"server": self.url, "certificate-authority": str(self.authority)}
+        document = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "test",
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
+            "clusters": [{"name": "test", "cluster": cluster}],
+            "users": [{"name": "test", "user": {"token": token}}],
+        }
+        path = self.folder / f"{name}.kubeconfig"
+        path.write_text(yaml.safe_dump(document))
+        path.chmod(0o600)
+        return path
+
+
+@contextmanager
+def etcd_for_api_server(binaries: Path, folder: Path) -> Iterator[ApiServer]:
+    """Start etcd; the API server over it is `running()` as often as a test wants."""
+    (folder / "tokens").write_text(f'{ADMIN_TOKEN},admin,admin,"system:masters"\n')
+    _write_key(folder / "accounts.key")
+    with _etcd(binaries, folder) as etcd:
+        server = ApiServer(
+            url=f"https://127.0.0.1:{free_port()}",
+            authority=folder / "certificates" / "apiserver.crt",
+            folder=folder,
+            command=[],
+        )
+        server.command.extend(_api_command(server, binaries, etcd))
+        yield server
+
+
+@contextmanager
+def _etcd(binaries: Path, folder: Path) -> Iterator[str]:
+    clients, peers = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
+    command = [
+        str(binaries / "etcd"),
+        f"--data-dir={folder / 'etcd'}",
+        "--unsafe-no-fsync",
+        f"--listen-client-urls={clients}",
+        f"--advertise-client-urls={clients}",
+        f"--listen-peer-urls={peers}",
+        f"--initial-advertise-peer-urls={peers}",
+        f"--initial-cluster=default={peers}",
+    ]
+    with _running(folder / "etcd.log", command):
+        yield clients
+
+
+def _api_command(server: ApiServer, binaries: Path, etcd: str) -> list[str]:
+    return [
+        str(binaries / "kube-apiserver"),
+        f"--etcd-servers={etcd}",
+        "--bind-address=127.0.0.1",
+        "--advertise-address=127.0.0.1",
+        f"--secure-port={server.url.rpartition(':')[2]}",
+        f"--cert-dir={server.authority.parent}",
+        f"--token-auth-file={server.folder / 'tokens'}",
+        "--authorization-mode=RBAC",
+        # What makes service account tokens, and reviews them.
+        f"--service-account-issuer={ISSUER}",
+        f"--service-account-key-file={server.folder / 'accounts.key'}",
+        f"--service-account-signing-key-file={server.folder / 'accounts.key'}",
+        "--service-cluster-ip-range=10.0.0.0/24",
+    ]
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+@contextmanager
+def _running(log: Path, command: list[str]) -> Iterator["subprocess.Popen[bytes]"]:
+    with log.open("ab") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=output, env={"PATH": os.defpath})
+    try:
+        yield process
+    finally:
+        process.kill()  # nothing of it is kept
+        process.wait()
+
+
+def _await_ready(server: ApiServer, process: "subprocess.Popen[bytes]", log: Path) -> None:
+    """It tells nobody when it is ready, so it has to be asked."""
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            tls = ssl.create_default_context(cafile=server.authority)
+            headers = {"Authorization": f"Bearer {ADMIN_TOKEN}"}
+            if httpx2.get(f"{server.url}/readyz", verify=tls, headers=headers).is_success:
+                return
+        except (httpx2.TransportError, OSError):
+            pass  # not listening yet, or its certificate is not written yet
+        time.sleep(0.1)
+    end = "\n".join(log.read_text().splitlines()[-20:])
+    raise RuntimeError(f"the API server was not ready within {START_SECONDS:.0f} s:\n{end}")
+
+
+def _write_key(path: Path) -> None:
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    pem = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.TraditionalOpenSSL,
+        serialization.NoEncryption(),
+    )
+    path.write_bytes(pem)
+    path.chmod(0o600)

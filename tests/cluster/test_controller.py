@@ -1,0 +1,236 @@
+"""The controller as a process, against a real API server."""
+
+import asyncio
+import random
+
+import httpx2
+import pytest
+
+from spotrain import contract
+from spotrain.controller import kube as kinds
+from spotrain.controller.kube import Object
+from tests.cluster.cluster import ControllerProcess, Namespace, until
+from tests.cluster.server import ADMIN_TOKEN
+
+pytestmark = pytest.mark.cluster
+
+READY = [{"type": "Ready", "status": "True"}]
+
+
+def names(pods: list[Object]) -> set[str]:
+    return {pod["metadata"]["name"] for pod in pods}
+
+
+def uids(pods: list[Object]) -> set[str]:
+    return {pod["metadata"]["uid"] for pod in pods}
+
+
+def condition(job: Object, kind: str) -> Object:
+    found = (job.get("status") or {}).get("conditions") or []
+    return next((c for c in found if c["type"] == kind), {})
+
+
+async def test_the_pods_of_a_job_are_created_once_and_are_its_own(
+    namespace: Namespace, controller: ControllerProcess
+) -> None:
+    job = await namespace.submit("digits", 3)
+    await controller.start()
+
+    pods = await namespace.until_pods(lambda found: len(found) == 3)
+
+    assert names(pods) == {"digits-worker-0", "digits-worker-1", "digits-worker-2"}
+    for pod in pods:
+        metadata = pod["metadata"]
+        assert metadata["ownerReferences"][0]["uid"] == job["metadata"]["uid"]
+        assert metadata["ownerReferences"][0]["controller"] is True
+        assert "finalizers" not in metadata
+        assert metadata["labels"]["group-name"] == contract.GROUP
+        assert metadata["labels"]["job-name"] == "digits"
+        environment = {v["name"]: v.get("value") for v in pod["spec"]["containers"][0]["env"]}
+        key = f"{namespace.name}/digits/{job['metadata']['uid']}"
+        assert environment[contract.ENV_JOB] == key
+        assert environment["PET_NNODES"] == "3:3"
+    policies, _ = await namespace.kube.list_all(kinds.NETWORK_POLICIES, namespace.name)
+    assert names(policies) == {"digits"}
+
+
+async def test_a_job_says_that_it_runs_once_enough_workers_are_ready(
+    namespace: Namespace, controller: ControllerProcess
+) -> None:
+    await namespace.submit("digits", 2)
+    await controller.start()
+    starting = await namespace.until_job(lambda job: bool(condition(job, "Running")))
+    assert condition(starting, "Created")["status"] == "True"
+    assert condition(starting, "Running")["status"] == "False"
+
+    for pod in await namespace.until_pods(lambda found: len(found) == 2):
+        await namespace.set_pod_status(pod, phase="Running", conditions=READY)
+
+    running = await namespace.until_job(lambda job: condition(job, "Running")["status"] == "True")
+    assert running["status"]["replicaStatuses"]["Worker"]["ready"] == 2
+    assert running["status"]["state"] == "Running"
+
+
+async def test_a_pod_that_was_deleted_is_replaced_and_the_others_stay(
+    namespace: Namespace, controller: ControllerProcess
+) -> None:
+    await namespace.submit("digits", 3)
+    await controller.start()
+    pods = await namespace.until_pods(lambda found: len(found) == 3)
+    lost = min(pods, key=lambda pod: str(pod["metadata"]["name"]))
+
+    await namespace.delete_pod(lost)
+
+    def is_replaced(found: list[Object]) -> bool:
+        return len(found) == 3 and lost["metadata"]["uid"] not in uids(found)
+
+    replaced = await namespace.until_pods(is_replaced)
+    assert names(replaced) == names(pods)
+    assert len(uids(pods) & uids(replaced)) == 2
+
+
+async def test_a_pod_that_exits_with_success_ends_the_job_and_tells_it_once(
+    namespace: Namespace, controller: ControllerProcess
+) -> None:
+    await namespace.submit("digits", 1)
+    await controller.start()
+    (pod,) = await namespace.until_pods(lambda found: len(found) == 1)
+
+    await namespace.set_pod_status(pod, phase="Succeeded")
+
+    ended = await namespace.until_job(lambda job: condition(job, "Succeeded") != {})
+    assert ended["status"]["completionTime"]
+    events = await until(namespace.kube, kinds.EVENTS, namespace.name, bool)
+    assert [(event["reason"], event["count"]) for event in events] == [("ElasticJobSucceeded", 1)]
+
+
+async def test_killing_the_controller_at_random_moments_makes_no_pod_twice(
+    namespace: Namespace, controller: ControllerProcess
+) -> None:
+    await namespace.submit("digits", 8)
+    chance, deleted = random.Random(7), 0
+    watch = asyncio.create_task(created_pods(namespace))
+    for _ in range(12):
+        await controller.start()
+        await asyncio.sleep(chance.uniform(0.2, 0.9))  # the moment is what the test is about
+        await controller.kill()
+        there, _ = await namespace.kube.list_all(kinds.PODS, namespace.name)
+        if there:
+            await namespace.delete_pod(chance.choice(there))
+            deleted += 1
+
+    await controller.start()
+    await namespace.until_pods(lambda found: len(found) == 8)
+    await namespace.until_job(lambda job: job["status"]["replicaStatuses"]["Worker"]["active"] == 8)
+    watch.cancel()
+
+    assert deleted > 0
+    assert len(await watch) == 8 + deleted
+
+
+async def created_pods(namespace: Namespace) -> list[str]:
+    """The uid of every pod that ever was, until cancelled."""
+    born: list[str] = []
+    _, version = await namespace.kube.list_all(kinds.PODS, namespace.name)
+    try:
+        while True:
+            stream = namespace.kube.watch(kinds.PODS, namespace.name, version, selector={})
+            async for event, pod in stream:
+                version = pod["metadata"]["resourceVersion"]
+                if event == "ADDED":
+                    born.append(pod["metadata"]["uid"])
+    except asyncio.CancelledError:
+        return born
+
+
+async def test_a_job_that_is_deleted_gets_no_more_pods(
+    namespace: Namespace, controller: ControllerProcess
+) -> None:
+    job = await namespace.submit("digits", 2)
+    await controller.start()
+    pods = await namespace.until_pods(lambda found: len(found) == 2)
+
+    await namespace.kube.delete(kinds.JOBS, namespace.name, "digits", uid=job["metadata"]["uid"])
+    again = await namespace.submit("digits", 1)
+    # Without a garbage collector the old pods stay, and stand in the way of the new job's.
+    for pod in pods:
+        await namespace.delete_pod(pod)
+
+    def is_new(found: list[Object]) -> bool:
+        owners = [pod["metadata"]["ownerReferences"][0]["uid"] for pod in found]
+        return owners == [again["metadata"]["uid"]]
+
+    await namespace.until_pods(is_new)
+
+
+async def test_a_job_that_cannot_be_used_says_so_and_others_go_on(
+    namespace: Namespace, controller: ControllerProcess
+) -> None:
+    template = {"spec": {"containers": [{"name": "x", "env": [{"value": "nameless"}]}]}}
+    body = {
+        "apiVersion": contract.API_VERSION,
+        "kind": contract.KIND,
+        "metadata": {"name": "broken", "namespace": namespace.name},
+        "spec": {"replicaSpecs": {"Worker": {"replicas": 1, "template": template}}},
+    }
+    await namespace.kube.create(kinds.JOBS, namespace.name, body)
+    await controller.start()
+
+    refused = await namespace.until_job(lambda job: condition(job, "Running") != {})
+    assert condition(refused, "Running")["reason"] == "InvalidSpec"
+    await namespace.submit("digits", 1)
+    assert names(await namespace.until_pods(lambda found: len(found) == 1)) == {"digits-worker-0"}
+
+
+async def test_a_job_that_has_ended_is_deleted_when_its_time_to_live_is_over(
+    namespace: Namespace, controller: ControllerProcess
+) -> None:
+    await namespace.submit("digits", 1, ttlSecondsAfterFinished=0)
+    await controller.start()
+    (pod,) = await namespace.until_pods(lambda found: len(found) == 1)
+    await namespace.set_pod_status(pod, phase="Succeeded")
+    await until(namespace.kube, kinds.JOBS, namespace.name, lambda jobs: not jobs)
+
+
+async def test_a_suspended_job_gives_its_pods_back_and_gets_new_ones_when_it_goes_on(
+    namespace: Namespace, controller: ControllerProcess
+) -> None:
+    await namespace.submit("digits", 2)
+    await controller.start()
+    before = await namespace.until_pods(lambda found: len(found) == 2)
+
+    await namespace.kube.patch(kinds.JOBS, namespace.name, "digits", {"spec": {"suspend": True}})
+    await namespace.until_pods(lambda found: not found)
+    suspended = await namespace.until_job(lambda job: condition(job, "Suspended") != {})
+    assert "startTime" not in suspended["status"]
+
+    await namespace.kube.patch(kinds.JOBS, namespace.name, "digits", {"spec": {"suspend": False}})
+    after = await namespace.until_pods(lambda found: len(found) == 2)
+    assert not uids(before) & uids(after)
+
+
+async def test_the_controller_leaves_at_sigterm_and_says_until_then_that_it_is_ready(
+    namespace: Namespace, controller: ControllerProcess
+) -> None:
+    await controller.start()
+    await controller.until_serving()
+    async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{controller.probes}") as http:
+        assert (await http.get("/healthz")).status_code == 200
+        assert (await http.get("/readyz")).status_code == 200
+    assert controller.process
+    controller.process.terminate()
+    async with asyncio.timeout(10):
+        assert await controller.process.wait() == 0
+
+
+async def test_without_a_namespace_of_its_own_the_controller_runs_the_jobs_of_all(
+    namespace: Namespace,
+) -> None:
+    kubeconfig = namespace.server.kubeconfig("everywhere", ADMIN_TOKEN)
+    controller = ControllerProcess(kubeconfig, "")
+    await namespace.submit("digits", 2)
+    try:
+        await controller.start()
+        await namespace.until_pods(lambda found: len(found) == 2)
+    finally:
+        await controller.kill()

@@ -1,0 +1,163 @@
+"""Carrying out plans: in which order, and what stops it."""
+
+import logging
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from spotrain.controller.actions import event_body
+from spotrain.controller.cluster import Cluster
+from spotrain.controller.keeper import Keeper
+from spotrain.controller.kube import Conflict, KubeError, NotFound, Object
+from spotrain.controller.model import Event
+from spotrain.controller.observe import SeenJob, SeenPod, view_job
+from spotrain.controller.tokens import Doorkeeper
+from spotrain.controller.trust import Publisher
+from spotrain.coordinator.server import Coordinator
+from tests.controller.builders import NOW, document, pod
+from tests.controller.kube_fake import Enough, ScriptedKube
+
+KEY = "jobs/digits/job-uid"
+NAME = ("jobs", "digits")
+
+
+def stored(status: Any = None, version: str = "1", **spec: Any) -> Object:
+    given = document(**spec)
+    given["metadata"]["resourceVersion"] = version
+    return {**given, "status": status or {}}
+
+
+async def record(_key: str, _number: int) -> None:
+    raise AssertionError("no world is formed here")
+
+
+class Kept:
+    """One job's keeper over a scripted API server; it runs until the script is through."""
+
+    def __init__(self, job: Object, *pods: SeenPod, **answers: list[Any]) -> None:
+        self.script = ScriptedKube({"apply": [{} for _ in range(9)], **answers})
+        kube: Any = self.script
+        self.cluster = Cluster("", lambda _old, _new: None, lambda _name: None)
+        for mirror in self.cluster.mirrors:
+            mirror.synced.set()
+        self.cluster.jobs.take(job)
+        for seen in pods:
+            self.cluster.pods.items["jobs", seen.view.name] = seen
+        self.coordinator = Coordinator(record=record, authorize=self._nobody)
+        self.doorkeeper = Doorkeeper(kube, lambda _namespace, _name: None)
+        self.keeper = Keeper(
+            NAME,
+            kube=kube,
+            cluster=self.cluster,
+            coordinator=self.coordinator,
+            doorkeeper=self.doorkeeper,
+            publisher=Publisher(kube, "authority"),
+        )
+
+    @staticmethod
+    async def _nobody(_token: str, _hello: Any) -> str:
+        return "nobody"
+
+    async def run(self) -> list[tuple[str, str]]:
+        """What was asked of the API server, as (verb, kind), the last request included."""
+        with pytest.raises(Enough):
+            await self.keeper.run()
+        return [(request[0], request[1]) for request in self.script.asked]
+
+
+def seen(job: Object) -> SeenJob:
+    found = view_job(job)
+    assert found is not None
+    return found
+
+
+async def test_the_status_is_written_first_and_no_pod_starts_before_its_protection() -> None:
+    written = stored({"state": "Pending"}, "2")
+    kept = Kept(stored(), patch=[written], create=[{}, {}, Enough()])
+    assert await kept.run() == [
+        ("patch", "elasticjobs/status"),
+        ("apply", "networkpolicies"),
+        ("apply", "configmaps"),
+        ("create", "pods"),
+        ("create", "pods"),
+        ("create", "pods"),
+    ]
+
+
+async def test_a_status_that_was_overtaken_stops_everything_until_the_next_look() -> None:
+    kept = Kept(stored(), patch=[Conflict(409, "changed"), Enough()])
+    assert await kept.run() == [("patch", "elasticjobs/status")] * 2
+
+
+async def test_a_pod_of_ours_that_exists_already_is_no_obstacle() -> None:
+    owner = {"apiVersion": "elastic.pytorch.org/v1alpha1", "kind": "ElasticJob", "uid": "job-uid"}
+    ours = {"metadata": {"ownerReferences": [{**owner, "controller": True}]}}
+    kept = Kept(stored(), patch=[stored()], create=[Conflict(409, ""), Enough()], get=[ours])
+    assert (await kept.run())[-3:] == [("create", "pods"), ("get", "pods"), ("create", "pods")]
+
+
+async def test_a_pod_of_somebody_else_under_that_name_is_waited_for() -> None:
+    theirs: Object = {"metadata": {}}
+    kept = Kept(
+        stored(), patch=[stored(), Enough()], create=[Conflict(409, "exists")], get=[theirs]
+    )
+    asked = await kept.run()
+    assert asked.count(("create", "pods")) == 1
+    assert asked[-1] == ("patch", "elasticjobs/status")
+
+
+async def test_a_pod_that_is_gone_already_is_removed_enough() -> None:
+    surplus = [SeenPod("jobs", "job-uid", "digits", pod(index)) for index in range(5)]
+    deletions = [NotFound(404, ""), Enough()]
+    kept = Kept(stored(), *surplus, patch=[stored()], delete=deletions)
+    await kept.run()
+    assert kept.script.of("delete") == [
+        ("pods", "digits-worker-4", "uid-4", None),
+        ("pods", "digits-worker-3", "uid-3", None),
+    ]
+
+
+async def test_a_job_that_others_manage_is_not_touched() -> None:
+    kept = Kept(stored(managedBy="kueue.x-k8s.io/multikueue"))
+    assert await kept.keeper._look() > 0
+    assert kept.script.asked == []
+
+
+async def test_an_event_that_cannot_be_stored_delays_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    broken = stored(minReplicas=9)
+    kept = Kept(broken, patch=[broken], create=[KubeError(403, "forbidden")])
+    with caplog.at_level(logging.WARNING):
+        await kept.keeper._look()
+    assert "event InvalidSpec is lost" in caplog.text
+
+
+async def test_the_coordinator_hears_of_the_pod_that_joined_and_not_of_its_replacement(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lost: list[str] = []
+    member = SeenPod("jobs", "job-uid", "digits", pod(0))
+    kept = Kept(stored())
+    monkeypatch.setattr(kept.coordinator, "lose", lambda _key, name: lost.append(name))
+    kept.doorkeeper._admitted[KEY, member.view.name] = "uid-0"
+    keeper, this = kept.keeper, seen(stored())
+
+    keeper._report_losses(this, (member.view,))
+    assert lost == []
+    keeper._report_losses(this, (replace(member.view, uid="uid-of-the-next"),))
+    assert lost == [member.view.name]
+    kept.doorkeeper._admitted[KEY, member.view.name] = "uid-of-the-third"
+    keeper._report_losses(this, ())
+    assert lost == [member.view.name]
+
+
+def test_the_same_news_has_the_same_name_and_other_news_another() -> None:
+    job = seen(stored())
+    first = event_body(job, Event("Normal", "Disrupted", "a"), NOW)
+    again = event_body(job, Event("Normal", "Disrupted", "a"), NOW)
+    other = event_body(job, Event("Normal", "Disrupted", "b"), NOW)
+    assert first["metadata"]["name"] == again["metadata"]["name"]
+    assert first["metadata"]["name"] != other["metadata"]["name"]
+    assert first["involvedObject"]["uid"] == "job-uid"

@@ -1,0 +1,229 @@
+"""From the API server's objects to what the reconciler knows."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from spotrain.controller.model import NodeView, PodView
+from spotrain.controller.observe import SeenJob, pods_of, view_job, view_node, view_pod, view_world
+from spotrain.coordinator.job import JobReport
+from spotrain.job import ElasticJob, JobError
+from spotrain.worlds import Phase
+from tests.controller.builders import NOW, document
+
+MORNING = "2026-01-01T08:00:00Z"
+OWNER = {"apiVersion": "elastic.pytorch.org/v1alpha1", "kind": "ElasticJob", "controller": True}
+
+
+def pod(status: dict[str, Any] | None = None, **metadata: Any) -> dict[str, Any]:
+    containers = [{"name": "logger"}, {"name": "elasticjob-worker"}]
+    return {
+        "metadata": {
+            "name": "digits-worker-1",
+            "namespace": "jobs",
+            "uid": "pod-uid",
+            "creationTimestamp": MORNING,
+            "labels": {"replica-index": "1"},
+            "ownerReferences": [{**OWNER, "name": "digits", "uid": "job-uid"}],
+            **metadata,
+        },
+        "spec": {"containers": containers, "nodeName": "node-1"},
+        "status": status or {},
+    }
+
+
+def view(status: dict[str, Any] | None = None, **metadata: Any) -> PodView:
+    seen = view_pod(pod(status, **metadata))
+    assert seen is not None
+    return seen.view
+
+
+def ended(name: str, **terminated: Any) -> dict[str, Any]:
+    return {"containerStatuses": [{"name": name, "state": {"terminated": terminated}}]}
+
+
+def stored(**status: Any) -> SeenJob:
+    given = document()
+    given["metadata"]["resourceVersion"] = "7"
+    seen = view_job({**given, "status": status})
+    assert seen is not None
+    return seen
+
+
+# --- Pods ---
+
+
+@pytest.mark.parametrize(
+    ("given", "phase"),
+    [
+        pytest.param({}, "Pending", id="not told yet"),
+        pytest.param({"phase": "Pending"}, "Pending", id="pending"),
+        pytest.param({"phase": "Running"}, "Running", id="running"),
+        pytest.param({"phase": "Succeeded"}, "Succeeded", id="succeeded"),
+        pytest.param({"phase": "Failed"}, "Failed", id="failed"),
+        pytest.param({"phase": "Unknown"}, "Running", id="on a silent node"),
+    ],
+)
+def test_a_pods_phase_is_told(given: dict[str, Any], phase: str) -> None:
+    assert view(given).phase == phase
+
+
+def test_a_new_pod_is_seen_with_its_index_and_its_age() -> None:
+    seen = view()
+    assert (seen.name, seen.uid, seen.index, seen.node) == (
+        "digits-worker-1",
+        "pod-uid",
+        1,
+        "node-1",
+    )
+    assert seen.created_at == datetime(2026, 1, 1, 8, tzinfo=UTC)
+    assert (seen.ready, seen.deleting, seen.exit_code, seen.unschedulable) == (
+        False,
+        False,
+        None,
+        "",
+    )
+
+
+def test_the_exit_code_is_the_training_containers_and_not_a_sidecars() -> None:
+    failed = {"phase": "Failed", **ended("elasticjob-worker", exitCode=137, reason="OOMKilled")}
+    assert (view(failed).exit_code, view(failed).reason) == (137, "OOMKilled")
+    assert view({"phase": "Running", **ended("logger", exitCode=1)}).exit_code is None
+
+
+def test_the_pods_own_reason_comes_before_its_containers() -> None:
+    status = {"reason": "Evicted", **ended("elasticjob-worker", exitCode=1, reason="Error")}
+    assert view(status).reason == "Evicted"
+
+
+def test_the_termination_message_comes_before_the_pods_own() -> None:
+    assert view({"message": "node was low on memory"}).message == "node was low on memory"
+    both = {"message": "pod", **ended("elasticjob-worker", exitCode=1, message="ValueError: x")}
+    assert view(both).message == "ValueError: x"
+
+
+def test_readiness_and_disruption_are_read_from_conditions() -> None:
+    conditions = [
+        {"type": "Ready", "status": "True"},
+        {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"},
+    ]
+    seen = view({"phase": "Running", "conditions": conditions})
+    assert (seen.ready, seen.disrupted) == (True, True)
+    turned = [{**condition, "status": "False"} for condition in conditions]
+    seen = view({"phase": "Running", "conditions": turned})
+    assert (seen.ready, seen.disrupted) == (False, False)
+
+
+def test_the_scheduler_says_why_a_pod_waits() -> None:
+    waits = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+    told = view({"conditions": [{**waits, "message": "0/3 nodes are available"}]})
+    assert told.unschedulable == "0/3 nodes are available"
+    gated = {**waits, "reason": "SchedulingGated", "message": "gated"}
+    assert view({"conditions": [gated]}).unschedulable == ""
+
+
+def test_a_deleted_pod_is_seen_with_the_end_of_its_grace_period() -> None:
+    seen = view(deletionTimestamp="2026-01-01T08:01:30Z")
+    assert seen.deleting
+    assert seen.delete_by == datetime(2026, 1, 1, 8, 1, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(("cost", "read"), [("-5", -5), ("cheap", 0)])
+def test_a_deletion_cost_is_a_number_or_nothing(cost: str, read: int) -> None:
+    annotations = {"controller.kubernetes.io/pod-deletion-cost": cost}
+    assert view(annotations=annotations).deletion_cost == read
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        pytest.param({"ownerReferences": []}, id="nobody's"),
+        pytest.param({"ownerReferences": [{**OWNER, "controller": False}]}, id="not controlled"),
+        pytest.param({"ownerReferences": [{**OWNER, "apiVersion": "v1"}]}, id="of another group"),
+        pytest.param({"labels": {}}, id="without an index"),
+        pytest.param({"labels": {"replica-index": "one"}}, id="with a strange index"),
+    ],
+)
+def test_a_pod_that_is_no_worker_is_left_out(metadata: dict[str, Any]) -> None:
+    assert view_pod(pod(**metadata)) is None
+
+
+def test_a_job_has_only_the_pods_of_its_own_uid_in_the_order_of_their_index() -> None:
+    def made(name: str, index: str, **changes: Any) -> Any:
+        return view_pod(pod(name=name, labels={"replica-index": index}, **changes))
+
+    earlier = [{**OWNER, "name": "digits", "uid": "uid-of-a-namesake"}]
+    pods = [
+        made("b", "1"),
+        made("a", "0"),
+        made("of a namesake", "2", ownerReferences=earlier),
+        made("elsewhere", "3", namespace="others"),
+    ]
+    assert [pod.name for pod in pods_of(stored(), pods)] == ["a", "b"]
+
+
+# --- Nodes ---
+
+
+def test_a_node_is_seen_with_its_pool_zone_and_state() -> None:
+    labels = {"spotrain.dev/pool": "t4-spot", "topology.kubernetes.io/zone": "eu-west-1a"}
+    ready = {"conditions": [{"type": "Ready", "status": "True"}]}
+    node = {"metadata": {"name": "n", "labels": labels}, "spec": {}, "status": ready}
+    assert view_node(node) == NodeView("n", "t4-spot", "eu-west-1a", ready=True, cordoned=False)
+    assert view_node({**node, "spec": {"unschedulable": True}}).cordoned
+
+
+def test_a_node_outside_of_all_pools_is_seen_too() -> None:
+    bare = {"metadata": {"name": "n"}}
+    assert view_node(bare) == NodeView("n", "", "", ready=False, cordoned=False)
+
+
+# --- Jobs ---
+
+
+def test_a_job_is_seen_with_its_version_and_its_stored_status() -> None:
+    seen = stored(restarts={"failures": 2})
+    assert isinstance(seen.job, ElasticJob)
+    assert (seen.key, seen.version) == ("jobs/digits/job-uid", "7")
+    assert seen.status.restarts.failures == 2
+
+
+def test_a_job_that_is_being_deleted_is_left_to_the_garbage_collector() -> None:
+    given = document()
+    given["metadata"] |= {"resourceVersion": "7", "deletionTimestamp": MORNING}
+    assert view_job(given) is None
+
+
+def test_a_job_that_does_not_parse_is_seen_with_its_faults() -> None:
+    given = document(minReplicas=9)
+    given["metadata"]["resourceVersion"] = "7"
+    seen = view_job(given)
+    assert seen is not None
+    assert isinstance(seen.job, JobError)
+
+
+# --- Worlds ---
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome"), [("succeeded", "succeeded"), ("failed", "failed"), ("", None)]
+)
+def test_the_coordinators_report_is_told_in_wall_clock_time(said: str, outcome: Any) -> None:
+    report = JobReport(
+        number=4,
+        size=3,
+        phase=Phase.RUNNING,
+        since=100.0,
+        step=70,
+        epoch=1,
+        metrics={},
+        outcome=said,
+        message="boom",
+        restarts=1,
+        history=(),
+    )
+    seen = view_world(report, clock=130.0, now=NOW)
+    assert (seen.number, seen.size, seen.phase, seen.step) == (4, 3, "running", 70)
+    assert seen.since == NOW - timedelta(seconds=30)
+    assert (seen.outcome, seen.message, seen.restarts) == (outcome, "boom", 1)
