@@ -70,7 +70,9 @@ class ElasticJobs(pulumi.ComponentResource):
             f"{self._name}-controller",
             metadata=_metadata(contract.CONTROLLER_NAME),
             spec=k8s.apps.v1.DeploymentSpecArgs(
+                # One at a time, until two can agree on who leads.
                 replicas=1,
+                strategy=k8s.apps.v1.DeploymentStrategyArgs(type="Recreate"),
                 selector=k8s.meta.v1.LabelSelectorArgs(match_labels=LABELS),
                 template=k8s.core.v1.PodTemplateSpecArgs(
                     metadata=k8s.meta.v1.ObjectMetaArgs(labels=LABELS), spec=self._pod()
@@ -95,11 +97,10 @@ class ElasticJobs(pulumi.ComponentResource):
 
     def _container(self) -> k8s.core.v1.ContainerArgs:
         ports = {"agents": contract.COORDINATOR_PORT, "metrics": contract.METRICS_PORT}
-        listening = k8s.core.v1.TCPSocketActionArgs(port="agents")
         return k8s.core.v1.ContainerArgs(
             name="controller",
             image=self._args.image,
-            command=["python", "-m", "spotrain.controller"],
+            command=["python3", "-m", "spotrain.controller"],
             env=[
                 k8s.core.v1.EnvVarArgs(
                     name=contract.ENV_JOB_NAMESPACE, value=self._args.job_namespace
@@ -109,7 +110,8 @@ class ElasticJobs(pulumi.ComponentResource):
                 k8s.core.v1.ContainerPortArgs(name=name, container_port=port)
                 for name, port in ports.items()
             ],
-            readiness_probe=k8s.core.v1.ProbeArgs(tcp_socket=listening, period_seconds=5),
+            readiness_probe=_probe("/readyz"),
+            liveness_probe=_probe("/healthz"),
             resources=k8s.core.v1.ResourceRequirementsArgs(
                 requests={"cpu": "100m", "memory": "256Mi"}, limits={"memory": "512Mi"}
             ),
@@ -120,6 +122,11 @@ class ElasticJobs(pulumi.ComponentResource):
             ),
             volume_mounts=[k8s.core.v1.VolumeMountArgs(name="tmp", mount_path="/tmp")],
         )
+
+
+def _probe(path: str) -> k8s.core.v1.ProbeArgs:
+    action = k8s.core.v1.HTTPGetActionArgs(path=path, port="metrics")
+    return k8s.core.v1.ProbeArgs(http_get=action, period_seconds=5, failure_threshold=6)
 
 
 def _metadata(name: str) -> k8s.meta.v1.ObjectMetaArgs:

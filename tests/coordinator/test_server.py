@@ -150,6 +150,15 @@ async def test_a_newcomer_learns_whether_the_script_uses_the_library() -> None:
             assert await join(b, "b") == protocol.Welcome(version=1, uses_session=True)
 
 
+async def test_agents_of_a_deleted_job_are_told_and_sent_away() -> None:
+    async with serving() as (coordinator, url), connection(url) as agent:
+        await join(agent)
+        assert isinstance(await hear(agent), protocol.NewWorld)
+        coordinator.drop_job(JOB)
+        assert (await hear(agent)).reason == f"job {JOB!r} was deleted"
+        await agent.wait_closed()
+
+
 async def test_a_taken_port_is_an_error_that_names_it() -> None:
     async with serving() as (coordinator, url):
         port = int(url.rsplit(":", 1)[1])

@@ -186,7 +186,7 @@ def test_agents_find_the_coordinator_by_a_headless_service(recording: Recording,
     (container,) = controller["spec"]["containers"]
     ports = {p["name"]: p["containerPort"] for p in container["ports"]}
     assert ports == {"agents": contract.COORDINATOR_PORT, "metrics": contract.METRICS_PORT}
-    assert container["command"] == ["python", "-m", "spotrain.controller"]
+    assert container["command"] == ["python3", "-m", "spotrain.controller"]
 
 
 def test_the_job_namespace_refuses_what_baseline_refuses(

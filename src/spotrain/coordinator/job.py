@@ -13,8 +13,8 @@ logger = logging.getLogger(__name__)
 
 Record = Callable[[str, int], Awaitable[None]]
 """Makes a job's world number durable before the world is published."""
-Send = Callable[[str], None]
-"""Puts a message into a connection's outbox; never waits."""
+Send = Callable[[str | None], None]
+"""Puts a message into a connection's outbox and never waits; None closes the connection."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +108,15 @@ class Job:
             restarts=state.restarts,
             history=self.chapters,
         )
+
+    def dismiss(self, reason: str) -> None:
+        """The job is no more: tell every agent, and hear no more of them."""
+        refusal = protocol.encode(protocol.Refused(reason=reason))
+        for send in self.sends.values():
+            send(refusal)
+            send(None)
+        self.sends.clear()
+        self.stop()
 
     def stop(self) -> None:
         if self._timer is not None:

@@ -58,9 +58,10 @@ class Coordinator:
         )
 
     def drop_job(self, key: str) -> None:
+        """Forget a job; agents that still speak for it are told so and sent away."""
         job = self.jobs.pop(key, None)
         if job is not None:
-            job.stop()
+            job.dismiss(f"job {key!r} was deleted")
 
     def lose(self, key: str, pod: str) -> None:
         """The controller's word that a pod is gone: no need to wait for its ping to expire."""
@@ -148,7 +149,7 @@ class Coordinator:
             job.dispatch(worlds.Lost(id=hello.pod))
         if hello.uses_session is not None:
             job.uses_session = hello.uses_session
-        outbox: asyncio.Queue[str] = asyncio.Queue()
+        outbox: asyncio.Queue[str | None] = asyncio.Queue()
         send = outbox.put_nowait
         job.sends[hello.pod] = send
         welcome = protocol.Welcome(version=hello.version, uses_session=job.uses_session)
@@ -163,7 +164,7 @@ class Coordinator:
         try:
             async for text in connection:
                 message = protocol.decode(text, protocol.FROM_AGENT)
-                if message is not None:
+                if message is not None and job.sends.get(hello.pod) is send:
                     take(job, hello.pod, message)
         finally:
             writer.cancel()
@@ -176,11 +177,12 @@ class Coordinator:
             watcher(key)
 
 
-async def _drain_outbox(outbox: asyncio.Queue[str], connection: ServerConnection) -> None:
+async def _drain_outbox(outbox: asyncio.Queue[str | None], connection: ServerConnection) -> None:
     """One writer a connection keeps its messages in order; a slow peer expires by its ping."""
     with suppress(ConnectionClosed):
-        while True:
-            await connection.send(await outbox.get())
+        while (text := await outbox.get()) is not None:
+            await connection.send(text)
+        await connection.close()
 
 
 def take(job: Job, pod: str, message: protocol.FromAgent) -> None:

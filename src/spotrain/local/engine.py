@@ -11,9 +11,8 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Literal
 
 from spotrain.agent.standalone import expect_token
 from spotrain.controller.limits import limits_of
@@ -27,8 +26,8 @@ from spotrain.controller.model import (
     Event,
     JobStatus,
     Observed,
-    WorldView,
 )
+from spotrain.controller.observe import view_world
 from spotrain.controller.reconcile import reconcile
 from spotrain.coordinator.job import JobReport
 from spotrain.coordinator.server import Coordinator
@@ -36,11 +35,6 @@ from spotrain.job import ElasticJob, Pool
 from spotrain.local.machines import Machines, Options
 
 logger = logging.getLogger(__name__)
-
-OUTCOMES: Final[dict[str, Literal["succeeded", "failed"]]] = {
-    "succeeded": "succeeded",
-    "failed": "failed",
-}
 
 
 @dataclass(frozen=True)
@@ -143,23 +137,9 @@ class Engine:
             pods=tuple(pod.view() for pod in self.machines.pods),
             nodes=tuple(node.view() for node in self.machines.alive),
             pools=self._pools,
-            world=self._view_world(now),
+            world=view_world(self.report(), clock=self._coordinator.clock(), now=now),
             status=self.status,
             coordinator=self._address,
-        )
-
-    def _view_world(self, now: datetime) -> WorldView:
-        report = self.report()
-        age = timedelta(seconds=self._coordinator.clock() - report.since)
-        return WorldView(
-            number=report.number,
-            size=report.size,
-            phase=str(report.phase),
-            since=now - age,
-            step=report.step,
-            outcome=OUTCOMES.get(report.outcome),
-            message=report.message,
-            restarts=report.restarts,
         )
 
     def _act(self, action: Action) -> None:
