@@ -166,7 +166,7 @@ def test_a_drain_past_its_deadline_becomes_a_loss() -> None:
     story.drain("b", ready=False).pass_time(14.9)
     assert story.said(worlds.Restart) == []
     story.pass_time(0.2)
-    assert story.said(worlds.Restart) == [worlds.Restart(world=1, ids=("a",))]
+    assert story.said(worlds.Restart) == [worlds.Restart(world=1, ids=("a", "b"))]
     assert story.said(worlds.Ended) == [worlds.Ended(world=1, reason=Reason.LOSS)]
 
 
@@ -288,13 +288,97 @@ def rejoin(story: Story, id: str, world: worlds.World) -> Story:
     return story.on(worlds.Joined(id=id, address=id, ranks=1, claim=world))
 
 
-def test_after_its_restart_the_coordinator_adopts_the_world_that_a_majority_names() -> None:
+def test_after_its_restart_the_coordinator_waits_until_the_whole_world_is_back() -> None:
     story, world = Story(number=5), claim(5, "a", "b", "c")
     rejoin(story, "a", world)
-    assert story.state.phase is Phase.WAITING
     rejoin(story, "c", world)
+    assert story.state.phase is Phase.WAITING
+    rejoin(story, "b", world)
+    assert (story.state.phase, story.state.world) == (Phase.RUNNING, world)
+    assert story.said(worlds.Restart) == []
+
+
+def test_when_the_time_is_over_a_majority_is_adopted_and_the_rest_is_lost() -> None:
+    story, world = Story(number=5), claim(5, "a", "b", "c")
+    rejoin(rejoin(story, "a", world), "c", world).pass_time(LIMITS.recovery_seconds)
     assert story.state.world == world
     assert story.said(worlds.Ended) == [worlds.Ended(world=5, reason=Reason.LOSS)]
+
+
+def test_an_older_world_is_not_adopted_because_it_came_back_first() -> None:
+    story = rejoin(Story(number=7), "a", claim(3, "a"))
+    assert story.state.phase is Phase.WAITING
+
+
+def test_a_notice_that_came_before_the_adoption_is_heeded() -> None:
+    story, world = Story(number=5), claim(5, "a", "b")
+    rejoin(story, "a", world).on(worlds.Leaving(id="a", seconds=90))
+    rejoin(story, "b", world)
+    assert [command.ids for command in story.said(worlds.AskDrain)] == [("a", "b")]
+
+
+def test_a_planned_stop_goes_on_under_a_coordinator_that_has_restarted() -> None:
+    story, world = Story(number=5), claim(5, "a", "b")
+    rejoin(rejoin(story, "a", world), "b", world)
+    story.on(worlds.Drained(id="a", world=5), worlds.Drained(id="b", world=5))
+    story.on(*(worlds.Ready(id=id, port=1, survivor=True, world=5) for id in "ab"))
+    assert (story.world.number, story.world.ids) == (6, ("a", "b"))
+
+
+def test_members_that_finished_while_the_coordinator_was_away_have_finished() -> None:
+    story, world = Story(number=5), claim(5, "a", "b")
+    for id in "ab":
+        story.on(worlds.Joined(id=id, address=id, ranks=1, claim=world, finished=True))
+    assert story.state.outcome == "succeeded"
+
+
+def test_a_connection_that_broke_after_the_end_does_not_undo_the_end() -> None:
+    story = running("a").on(worlds.Lost(id="a"))
+    joined = worlds.Joined(id="a", address="a", ranks=1, claim=story.world, finished=True)
+    assert story.on(joined).state.outcome == "succeeded"
+
+
+def test_what_a_member_said_before_it_heard_of_its_world_is_stale() -> None:
+    story = running("a", "b", "c")
+    story.on(worlds.Starting(id="a", world=0), worlds.Ready(id="b", port=9, world=0))
+    assert story.state.phase is Phase.RUNNING
+    assert {member.state for member in story.state.seated()} == {MemberState.ACTIVE}
+
+
+def test_a_spare_that_lived_through_an_older_world_does_not_become_rank_0() -> None:
+    limits = replace(LIMITS, max_size=4, desired_size=4, allowed_sizes=(1, 2, 4))
+    story = Story(limits).join("a", "b", "c", "d").on(worlds.Leaving(id="c", seconds=90))
+    story.drain("c", ready=False).drain("a", "b", "d")
+    assert story.world.ids == ("a", "b")
+    story.on(worlds.Lost(id="a"), worlds.Failed(id="b", world=2, hard=True))
+    assert story.published[-1].number == 2  # the spare waits for b, which starts anew
+    story.on(worlds.Ready(id="b", port=1, world=2))
+    assert story.world.ids == ("b", "d")
+
+
+def test_who_never_leaves_a_broken_world_is_not_waited_for_for_ever() -> None:
+    story = running("a", "b", "c").on(worlds.Lost(id="a"))
+    story.on(worlds.Ready(id="b", port=1, survivor=True, world=1))
+    assert story.pass_time(LIMITS.leave_seconds - 1).published[-1].number == 1
+    assert story.pass_time(1).world.ids == ("b",)
+
+
+def test_the_platforms_own_faults_use_up_no_restart() -> None:
+    story = running("a", "b", "c")
+    for id in "abc":
+        story.on(worlds.Failed(id=id, world=1, hard=False, message="no save", excused=True))
+    story.on(*(worlds.Ready(id=id, port=1, survivor=True, world=1) for id in "abc"))
+    assert (story.world.number, story.state.restarts) == (2, 0)
+
+
+def test_a_newcomers_own_world_in_the_output_disturbs_nobody() -> None:
+    story = running("a", "b").join("c", ready=False)
+    story.on(worlds.Ready(id="c", port=1, world=0, floor=1))
+    assert story.said(worlds.Restart) == []
+    story.on(worlds.Ready(id="c", port=1, world=0, floor=9))
+    assert story.said(worlds.Restart) == [worlds.Restart(world=1, ids=("a", "b"))]
+    story.on(*(worlds.Ready(id=id, port=1, survivor=True, world=1) for id in "ab"))
+    assert story.world.number == 10
 
 
 def test_a_world_whose_members_are_all_back_trains_on_undisturbed() -> None:

@@ -58,6 +58,7 @@ class Stories(RuleBasedStateMachine):
         self.published: list[worlds.World] = []
         self.unrecorded: list[int] = []
         self.count = 0
+        self.restarted = False
 
     def on(self, event: worlds.Event) -> None:
         self.state, commands = worlds.on(self.state, event, self.now)
@@ -89,6 +90,8 @@ class Stories(RuleBasedStateMachine):
         for id in world.ids:
             assert self.living[id].doing == "ready"
             assert not self.living[id].on_notice
+        if self.restarted:
+            return  # who was not adopted trains on, fenced, until it hears that it must leave
         trained = [a.id for a in self.living.values() if a.doing in ("training", "draining")]
         assert trained == [], "somebody still trains in the world before"
 
@@ -122,13 +125,19 @@ class Stories(RuleBasedStateMachine):
                 self._end(agent)
                 return
             survivor, agent.doing = agent.doing == "leaving", "ready"
-            self.on(worlds.Ready(id=agent.id, port=1, survivor=survivor))
+            self._say_ready(agent, survivor=survivor)
+        elif agent.doing == "drained":
+            self._end(agent)  # its release is taking too long
         elif agent.doing == "draining":
             agent.doing = "drained"
             self.on(worlds.Drained(id=agent.id, world=agent.world))
             if not agent.on_notice:
                 agent.doing = "ready"
-                self.on(worlds.Ready(id=agent.id, port=1, survivor=True))
+                self._say_ready(agent, survivor=True)
+
+    def _say_ready(self, agent: Agent, *, survivor: bool) -> None:
+        ready = worlds.Ready(id=agent.id, port=1, survivor=survivor, world=agent.world)
+        self.on(ready)
 
     @rule(agent=agents, seconds=st.integers(1, 90))
     def notice(self, agent: Agent, seconds: int) -> None:
@@ -164,6 +173,24 @@ class Stories(RuleBasedStateMachine):
             assert agent.world == self.published[-1].number
             assert before.phase in TRAINING
             self.on(worlds.Saved(checkpoint=checkpoint))
+
+    @rule()
+    @precondition(lambda self: self.state.phase is not Phase.CLOSED)
+    def restart_coordinator(self) -> None:
+        """It comes back knowing the last number only; every agent says where it stands."""
+        self.restarted = True
+        number = max([self.state.number, *(world.number for world in self.published)])
+        self.state = worlds.start(self.limits, number=number, now=self.now)
+        self.unrecorded.clear()
+        for agent in list(self.living.values()):
+            in_world = agent.doing in ("training", "draining", "leaving", "drained")
+            known = [world for world in self.published if world.number == agent.world]
+            claim = known[0] if in_world and known else None
+            self.on(worlds.Joined(id=agent.id, address=agent.id, ranks=1, claim=claim))
+            if agent.on_notice:
+                self.on(worlds.Leaving(id=agent.id, seconds=60))
+            if agent.doing == "ready":
+                self._say_ready(agent, survivor=True)
 
     @rule()
     @precondition(lambda self: self.unrecorded)

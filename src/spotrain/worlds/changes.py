@@ -37,12 +37,14 @@ def take(state: State, event: Event, now: float) -> Step:
     match event:
         case Joined():
             return _join(state, event)
+        case Starting() | Ready() if _is_stale(state, event):
+            return state, []
         case Starting():
-            return _with(state, event.id, {"state": MemberState.STARTING}), []
+            return _with(state, event.id, {"state": MemberState.STARTING, "claim": None}), []
         case Ready():
-            return _with(state, event.id, _ready(event)), []
+            return _raise_floor(_with(state, event.id, _ready(event)), event.floor, own=False)
         case FloorFound():
-            return _raise_floor(state, event)
+            return _raise_floor(state, event.number, own=True)
         case Leaving():
             return _leave(state, event, now), []
         case Drained():
@@ -93,11 +95,15 @@ def _join(state: State, event: Joined) -> Step:
         ranks=event.ranks,
         joined=state.arrivals,
         claim=event.claim,
+        finished=event.finished,
     )
     commands: list[Command] = []
     if event.claim is not None:
         current = state.world
-        if current and current.number == event.claim.number and trains(state):
+        is_current = current is not None and current.number == event.claim.number
+        if is_current and event.finished and state.phase is not Phase.FORMING:
+            member = replace(member, state=MemberState.FINISHED, claim=None)
+        elif is_current and trains(state):
             member = replace(member, state=MemberState.ACTIVE, claim=None)
         elif state.recover_until is None:
             # It trains in a world that is over; whoever has lost its connection learns it here.
@@ -107,15 +113,21 @@ def _join(state: State, event: Joined) -> Step:
     return replace(state, members=members, arrivals=state.arrivals + 1), commands
 
 
-def _raise_floor(state: State, event: FloorFound) -> Step:
-    state = replace(state, number=max(state.number, event.number))
-    if state.pending is not None and state.pending.number <= event.number:
+def _is_stale(state: State, event: Starting | Ready) -> bool:
+    """Said before the member heard that it is in the present world."""
+    number = state.world.number if state.world is not None else 0
+    known = event.world is None or event.world >= number
+    return not known and is_active(state, event.id, number)
+
+
+def _raise_floor(state: State, floor: int, *, own: bool) -> Step:
+    """Worlds are numbered above `floor`. `own`: it cannot stem from the present world itself."""
+    state = replace(state, number=max(state.number, floor))
+    if state.pending is not None and state.pending.number <= floor:
         return replace(state, phase=Phase.WAITING, pending=None), []
-    if state.world is None or state.world.number > event.number or not trains(state):
+    if state.world is None or not trains(state) or state.world.number > floor - (not own):
         return state, []
-    return break_world(
-        state, Reason.LIMITS, f"the output holds checkpoints of world {event.number}"
-    )
+    return break_world(state, Reason.LIMITS, f"the output holds checkpoints of world {floor}")
 
 
 def _leave(state: State, event: Leaving, now: float) -> State:
@@ -153,7 +165,8 @@ def _fail(state: State, event: Failed) -> Step:
         return _with(state, event.id, {"state": MemberState.FINISHED}), []
     if event.hard:
         state = _with(state, event.id, {"state": MemberState.STARTING})
-    return break_world(state, Reason.FAILURE, event.message)
+    reason = Reason.LOSS if event.excused else Reason.FAILURE
+    return break_world(state, reason, event.message)
 
 
 def _finish(state: State, event: Finished) -> Step:
@@ -161,7 +174,7 @@ def _finish(state: State, event: Finished) -> Step:
     if state.phase is Phase.FORMING or not is_active(state, event.id, event.world):
         return state, []
     state = _with(state, event.id, {"state": MemberState.FINISHED})
-    return replace(state, drain_deadline=None), []
+    return replace(state, drain_deadline=None, growth_since=None), []
 
 
 def break_world(state: State, reason: Reason, message: str) -> Step:
@@ -176,7 +189,8 @@ def break_world(state: State, reason: Reason, message: str) -> Step:
         ended = replace(ended, ending=reason, ending_message=message)
         commands.append(Ended(world=state.world.number, reason=reason))
     if trains(state):
-        ids = tuple(m.id for m in ended.seated() if m.state is MemberState.ACTIVE)
+        # To all of them: an agent that is not in that world knows it, and does nothing.
+        ids = tuple(m.id for m in ended.seated() if m.state is not MemberState.FINISHED)
         commands.append(Restart(world=state.world.number, ids=ids))
     return ended, commands
 

@@ -15,6 +15,8 @@ class Joined:
     address: str
     ranks: int
     claim: World | None = None
+    finished: bool = False
+    """Its ranks have ended training in that world."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +24,8 @@ class Starting:
     """The member's ranks are being started anew: nobody waits for it to leave the last world."""
 
     id: str
+    world: int | None = None
+    """The last world it has entered: what was said before it heard of a newer one is stale."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +35,10 @@ class Ready:
     id: str
     port: int
     survivor: bool = False
+    world: int | None = None
+    """The last world it has entered, as in `Starting`."""
+    floor: int = 0
+    """The newest world in its output: numbers must rise above it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +81,8 @@ class Failed:
     world: int
     hard: bool
     message: str = ""
+    excused: bool = False
+    """The platform's fault, not the script's: it uses up no restart."""
 
 
 @dataclass(frozen=True, kw_only=True)

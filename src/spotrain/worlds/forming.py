@@ -58,6 +58,12 @@ def _close(state: State, outcome: str, message: str) -> Step:
 def _plan_change(state: State, now: float) -> Step:
     """Notices at once; newcomers after the growth delay; a lowered maximum at once."""
     seated = state.seated()
+    if any(member.state is MemberState.DRAINED for member in seated):
+        # A coordinator that had restarted adopted this world in the midst of its planned stop.
+        on_notice = any(member.leaving_by is not None for member in seated)
+        return _drain(state, Reason.NOTICE if on_notice else Reason.GROWTH, now)
+    if any(member.state is not MemberState.ACTIVE for member in seated):
+        return break_world(state, Reason.LOSS, "a member is not in the world it belongs to")
     stays = [member for member in seated if member.leaving_by is None]
     newcomers = [member for member in state.members.values() if member.is_candidate]
     target = choose_size(state.limits, len(stays) + len(newcomers))
@@ -113,7 +119,11 @@ def _form(state: State, now: float) -> Step:
     if state.recover_until is not None:
         return _recover(state, now)
     if is_being_left(state):
-        return state, []
+        left_by = state.left_by if state.left_by is not None else now + state.limits.leave_seconds
+        if now < left_by:
+            return replace(state, left_by=left_by), []
+        state = _give_up_waiting(state)
+    state = replace(state, left_by=None)
     if state.ending is Reason.FAILURE:
         state = replace(state, restarts=state.restarts + 1)
         if state.restarts > state.limits.max_restarts:
@@ -129,6 +139,16 @@ def _form(state: State, now: float) -> Step:
     return _record(state, candidates[:size])
 
 
+def _give_up_waiting(state: State) -> State:
+    """Somebody has not left: it can commit nothing any more, so the others may go on."""
+    stuck = {
+        member.id: replace(member, state=MemberState.STARTING)
+        for member in state.seated()
+        if member.state in (MemberState.ACTIVE, MemberState.DRAINED)
+    }
+    return replace(state, members={**state.members, **stuck})
+
+
 def _record(state: State, members: list[Member]) -> Step:
     number = state.number + 1
     pending = World(
@@ -142,14 +162,20 @@ def _record(state: State, members: list[Member]) -> Step:
 
 
 def _recover(state: State, now: float) -> Step:
-    """After a restart of the coordinator: adopt the world that a majority of it still trains in."""
+    """After a restart of the coordinator: adopt the world that its members still train in.
+
+    At once when all of them are back; when the time is over, if a majority is.
+    """
+    assert state.recover_until is not None
+    is_over = now >= state.recover_until
     claims = [member.claim for member in state.members.values() if member.claim is not None]
     highest = max(claims, key=lambda claim: claim.number, default=None)
     if highest is not None:
         named = [claim for claim in claims if claim.number == highest.number]
-        if 2 * len(named) > highest.size:
+        is_whole = len(named) == highest.size and highest.number >= state.number
+        if is_whole or (is_over and 2 * len(named) > highest.size):
             return _adopt(state, highest)
-    if state.recover_until is None or now < state.recover_until:
+    if not is_over:
         return state, []
     commands: list[Command] = [
         Restart(world=member.claim.number, ids=(id,))
@@ -161,14 +187,16 @@ def _recover(state: State, now: float) -> Step:
     return state, commands + more
 
 
+def _returned(member: Member, world: World) -> Member:
+    if member.claim is None or member.claim.number != world.number:
+        return replace(member, claim=None)
+    training = MemberState.FINISHED if member.finished else MemberState.ACTIVE
+    return replace(member, claim=None, state=training)
+
+
 def _adopt(state: State, world: World) -> Step:
-    """Who of the world is not back yet has no connection to lose: it is taken as lost now."""
-    members = {
-        id: replace(member, claim=None, state=MemberState.ACTIVE)
-        if member.claim is not None and member.claim.number == world.number
-        else replace(member, claim=None)
-        for id, member in state.members.items()
-    }
+    """Whoever of the world is not back has no connection to lose: it is taken as lost now."""
+    members = {id: _returned(member, world) for id, member in state.members.items()}
     adopted = replace(
         state,
         phase=Phase.RUNNING,
@@ -177,7 +205,7 @@ def _adopt(state: State, world: World) -> Step:
         members=members,
         recover_until=None,
     )
-    if all(id in members for id in world.ids):
+    if all(id in members for id in world.ids) or is_finishing(adopted):
         return adopted, [Adopted(world=world)]
     message = "a member did not return after the coordinator's restart"
     broken, commands = break_world(adopted, Reason.LOSS, message)

@@ -28,12 +28,16 @@ def start(limits: Limits, *, number: int = 0, now: float = 0.0) -> State:
 
 
 def on(state: State, event: Event, now: float) -> Step:
-    """Take one event. Events that name a world other than the current one change nothing."""
+    """Take one event. What was said of a world other than the present one changes nothing."""
     if state.phase is Phase.CLOSED:
         return _on_closed(state, event)
     state, commands = take(state, event, now)
-    state, more = advance(state, now)
-    return state, commands + more
+    phase = None
+    while phase is not state.phase:  # a world that was just adopted may have a notice to heed
+        phase = state.phase
+        state, more = advance(state, now)
+        commands = commands + more
+    return state, commands
 
 
 def next_deadline(state: State) -> float | None:
@@ -41,7 +45,7 @@ def next_deadline(state: State) -> float | None:
     if state.phase is Phase.CLOSED:
         return None
     limits = state.limits
-    due = [state.drain_deadline, state.recover_until]
+    due = [state.drain_deadline, state.recover_until, state.left_by]
     if state.enough_since is not None:
         due.append(state.enough_since + limits.gather_seconds)
     if state.growth_since is not None:

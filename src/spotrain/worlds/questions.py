@@ -43,7 +43,7 @@ def is_being_left(state: State) -> bool:
 
 def is_worth_waiting(state: State, candidates: list[Member]) -> bool:
     """Whether others will be ready soon. A survivor never waits for the others' imports."""
-    if any(member.survivor for member in candidates):
+    if any(is_survivor(state, member) for member in candidates):
         return False
     starting = [
         member
@@ -54,12 +54,20 @@ def is_worth_waiting(state: State, candidates: list[Member]) -> bool:
     return bool(starting) or (is_first and len(candidates) < state.limits.desired_size)
 
 
+def is_survivor(state: State, member: Member) -> bool:
+    """Whether its processes lived through the last world; a spare's lived through an older one."""
+    return member.survivor and state.world is not None and member.id in state.world.ids
+
+
 def in_rank_order(state: State) -> list[Member]:
     """Candidates: those of the last world in their order, so that rank 0 holds the newest state."""
     before = {id: rank for rank, id in enumerate(state.world.ids)} if state.world else {}
     candidates = [member for member in state.members.values() if member.is_candidate]
     last = len(before)
-    return sorted(candidates, key=lambda m: (not m.survivor, before.get(m.id, last), m.joined))
+    return sorted(
+        candidates,
+        key=lambda m: (not is_survivor(state, m), before.get(m.id, last), m.joined),
+    )
 
 
 def failure_message(state: State) -> str:

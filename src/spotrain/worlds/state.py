@@ -66,6 +66,8 @@ class Limits:
     """A planned stop that takes longer is treated as a loss: somebody hangs."""
     max_restarts: int = 3
     """Worlds that may end by a failure of the script before the job is failed."""
+    leave_seconds: float = 60.0
+    """Agents leave a broken world within seconds; who has not by then is waited for no more."""
     recovery_seconds: float = 10.0
     """After its own restart the coordinator waits this long for the members of a running world."""
 
@@ -87,6 +89,8 @@ class Member:
     """Deadline of a notice; a member that leaves enters no further world."""
     claim: "World | None" = None
     """The world it said it was in when it reconnected to a coordinator that had restarted."""
+    finished: bool = False
+    """Together with a claim: its ranks ended training in that world."""
 
     @property
     def is_candidate(self) -> bool:
@@ -140,6 +144,8 @@ class State:
     growth_since: float | None = None
     drain_deadline: float | None = None
     recover_until: float | None = None
+    left_by: float | None = None
+    """When the members of the last world must have left it."""
     newest: Checkpoint | None = None
     outcome: str = ""
     """`succeeded` or `failed` once closed."""
