@@ -73,7 +73,7 @@ def main() -> int:
         return 130
     (FOLDER / "report.json").write_text(json.dumps(report.document(), indent=2) + "\n")
     print_report(report, console)
-    console.print(f"report: {(FOLDER / 'report.json').relative_to(Path.cwd())}")
+    console.print(f"report: {(FOLDER / 'report.json').relative_to(ROOT)}")
     return 1 if report.problems else 0
 
 

@@ -62,6 +62,8 @@ class Control:
         self._send(local_rank, message)
 
     def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # closing alone does not wake `accept`
         self._listener.close()
         for connection in list(self._ranks.values()):
             with contextlib.suppress(OSError):
@@ -82,7 +84,7 @@ class Control:
                 threading.Thread(target=self._receive, args=(connection,), daemon=True).start()
 
     def _receive(self, connection: socket.socket) -> None:
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError), connection:
             for line in connection.makefile("r", encoding="utf-8"):
                 fields = json.loads(line)
                 local_rank, kind = fields.pop("local_rank"), fields.pop("type")

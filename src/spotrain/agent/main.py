@@ -10,6 +10,7 @@ Where the worlds come from:
 import argparse
 import contextlib
 import logging
+import math
 import os
 import shutil
 import signal
@@ -33,7 +34,7 @@ from spotrain import contract
 from spotrain.agent.processes import Ranks, WorldsHandler, tethered
 from spotrain.agent.standalone import own_coordinator
 from spotrain.agent.worker import Left, Notice, Worker
-from spotrain.coordinator.client import Client, Endpoint, split_urls
+from spotrain.coordinator.client import Client, Endpoint, is_websocket_url, split_urls
 
 logger = logging.getLogger("spotrain")
 
@@ -71,7 +72,7 @@ class Identity:
 def _read_grace(environment: Mapping[str, str]) -> float:
     text = environment.get(contract.ENV_GRACE_SECONDS, str(DEFAULT_GRACE_SECONDS))
     with contextlib.suppress(ValueError):
-        if (seconds := float(text)) > 0:
+        if 0 < (seconds := float(text)) < math.inf:
             return seconds
     raise UsageError(
         f"{contract.ENV_GRACE_SECONDS}={text!r} is not a number of seconds above 0: a notice "
@@ -84,7 +85,7 @@ def read_endpoint(environment: Mapping[str, str]) -> Endpoint | None:
     urls = split_urls(environment.get(contract.ENV_COORDINATOR, ""))
     if not urls:
         return None
-    wrong = [url for url in urls if not url.startswith(("ws://", "wss://"))]
+    wrong = [url for url in urls if not is_websocket_url(url)]
     if wrong:
         raise UsageError(
             f"{contract.ENV_COORDINATOR}={wrong[0]!r} is no websocket address; "

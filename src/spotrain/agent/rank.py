@@ -69,7 +69,7 @@ class Channel:
 
     def arrive(self, *, survivor: bool, floor: int) -> None:
         """Say that this rank waits for a world; `floor`: the newest world in its output."""
-        self._send("arrive", survivor=survivor, floor=floor, pid=os.getpid())
+        self._send("arrive", survivor=survivor, floor=floor)
 
     def next_world(self) -> Assignment:
         return self._worlds.get()
@@ -83,8 +83,9 @@ class Channel:
     def drained(self, world: int) -> None:
         self._send("drained", world=world)
 
-    def broken(self, world: int, message: str) -> None:
-        self._send("broken", world=world, message=message[:1000])
+    def broken(self, world: int, message: str, *, excused: bool) -> None:
+        """Say that the world is over for this rank; `excused`: the script is not to blame."""
+        self._send("broken", world=world, message=message[:1000], excused=excused)
 
     def progress(self, world: int, **report: Any) -> None:
         self._send("progress", world=world, **report)

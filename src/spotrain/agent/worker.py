@@ -74,12 +74,17 @@ class Worker:
         self.job, self.pod, self.address = job, pod, address
         self.grace_seconds = grace_seconds
         self.clock = clock
-        self.inbox: queue.Queue[InboxItem] = queue.Queue()
+        # A simple queue, because the signal handler may put while this thread is about to get.
+        self.inbox: queue.SimpleQueue[InboxItem] = queue.SimpleQueue()
         self.send: Send = lambda message: False
         self.stage = Stage.IDLE
         self.world: protocol.NewWorld | None = None
         self.uses_session: bool | None = None
         self._ranks: LocalRanks
+        self._floor = 0
+        """The newest world that the ranks have found in their output."""
+        self._saved: protocol.Saved | None = None
+        self._first_progress: protocol.Progress | None = None
         self._commits: dict[tuple[int, int], int] = {}
         self._next_store: TCPStore | None = open_store(address)
         self._used_store: object = None
@@ -110,6 +115,7 @@ class Worker:
             ranks=self._ranks.count,
             uses_session=self.uses_session,
             world=self.world if in_world else None,
+            finished=self.stage is Stage.FINISHED,
             leaving_seconds=None if notice_by is None else max(0.0, notice_by - self.clock()),
         )
 
@@ -168,12 +174,21 @@ class Worker:
                     self._ranks.answer(local_rank, world=world, step=step, accepted=accepted)
             case protocol.Closed(outcome=outcome, message=text):
                 self._close(outcome, text)
-            case protocol.Refused(reason=reason):
+            case protocol.Refused(reason=reason, final=final):
                 logger.error("the coordinator refuses this worker: %s", reason)
-                self._result = self._failure or RunResult(state=WorkerState.FAILED)
+                if final:
+                    self._result = self._failure or RunResult(state=WorkerState.FAILED)
 
     def _announce(self) -> None:
-        """After every (re)connection: what the hello did not say."""
+        """After every (re)connection: what the hello did not say, or may have said too early."""
+        if self._notice_by is not None:
+            self.send(protocol.Leaving(seconds=max(0.0, self._notice_by - self.clock())))
+        for message in (self._saved, self._first_progress):
+            if message is not None:
+                self.send(message)
+        self._announce_stage()
+
+    def _announce_stage(self) -> None:
         match self.stage:
             case Stage.IDLE if self.uses_session:
                 self._start_ahead()
@@ -194,6 +209,8 @@ class Worker:
         if self.pod not in [seat.id for seat in world.seats] or self._notice_by is not None:
             return
         self.world, self.stage = world, Stage.TRAINING
+        self._first_progress = None
+        self._commits.clear()
         self._drain_plain = None
         if world.seats[0].id == self.pod:
             self._used_store, self._next_store = self._next_store, None
@@ -235,7 +252,7 @@ class Worker:
             self.stage, self._leave_by = Stage.LEAVING, self.clock() + LEAVE_SECONDS
         else:  # its ranks are still importing: they have nothing to leave
             self.stage = Stage.STARTING
-            self.send(protocol.Starting())
+            self.send(protocol.Starting(world=self._world_number))
         self._get_ready_if_all_arrived()
 
     def _close(self, outcome: str, text: str) -> None:
@@ -258,15 +275,19 @@ class Worker:
             case "broken":
                 self._ranks.left_world(message.local_rank)
                 if self._trains_in(fields["world"]) and self.stage is Stage.TRAINING:
-                    self._fail(hard=False, message=fields["message"])
+                    self._fail(hard=False, message=fields["message"], excused=fields["excused"])
             case "commit":
                 self._commits[fields["world"], fields["step"]] = message.local_rank
                 self.send(protocol.Commit(world=fields["world"], step=fields["step"]))
             case "saved":
-                self.send(protocol.Saved(world=fields["world"], step=fields["step"]))
+                self._saved = protocol.Saved(world=fields["world"], step=fields["step"])
+                self.send(self._saved)
             case "progress":
                 self._early_failures = 0
-                self.send(protocol.Progress(**fields))
+                progress = protocol.Progress(**fields)
+                if progress.restored_step is not None:
+                    self._first_progress = progress
+                self.send(progress)
 
     def _arrive(self, local_rank: int, survivor: bool, floor: int) -> None:
         if not self.uses_session:
@@ -276,6 +297,7 @@ class Worker:
                 self._ranks.ask_drain(self._drain_plain[0])
                 self._drain_plain = None
         self._ranks.wait_for_world(local_rank, survivor=survivor)
+        self._floor = max(self._floor, floor)
         if self.stage is not Stage.TRAINING or survivor or self.world is None:
             self._get_ready_if_all_arrived()
         elif floor < self.world.number:
@@ -314,9 +336,10 @@ class Worker:
         result = self._ranks.poll()
         if result is None:
             return
-        if result.state is WorkerState.SUCCEEDED and self.stage is Stage.TRAINING:
+        in_world = self.stage in (Stage.TRAINING, Stage.LEAVING)
+        if result.state is WorkerState.SUCCEEDED and in_world:
             assert self.world is not None
-            self.stage = Stage.FINISHED
+            self.stage, self._leave_by = Stage.FINISHED, None
             self.send(protocol.Finished(world=self.world.number))
             return
         self._failure = result
@@ -330,7 +353,7 @@ class Worker:
         if self.stage in (Stage.TRAINING, Stage.LEAVING):
             self._fail(hard=True, message=message)
         else:
-            self.send(protocol.Starting())
+            self.send(protocol.Starting(world=self._world_number))
         if not self._ranks.has_entered:
             self._early_failures += 1
             if self._early_failures > MAX_EARLY_FAILURES and self.uses_session:
@@ -341,18 +364,18 @@ class Worker:
         if not self.inbox.empty():
             self._take_next()
         if self._result is None and self.stage is Stage.IDLE:
-            self._announce()
+            self._announce_stage()
 
     def _start_ahead(self) -> None:
         """Start the ranks before there is a world, so that the others train while they import."""
         self.stage, self._leave_by = Stage.STARTING, None
-        self.send(protocol.Starting())
+        self.send(protocol.Starting(world=self._world_number))
         self._ranks.start(None)
 
     def _idle(self) -> None:
         self.stage = Stage.IDLE
         if self._notice_by is None:
-            self._announce()
+            self._announce_stage()
 
     # --- Notices and messages ---
 
@@ -372,16 +395,27 @@ class Worker:
             return
         if self._next_store is None:
             self._next_store = open_store(self.address)
-        self.send(protocol.Ready(port=self._next_store.port, survivor=survivor))
+        self.send(
+            protocol.Ready(
+                port=self._next_store.port,
+                survivor=survivor,
+                world=self._world_number,
+                floor=self._floor,
+            )
+        )
 
     def _say_drained(self, number: int) -> None:
         self.send(protocol.Drained(world=number))
         if self._notice_by is not None:
             self._released_by = self.clock() + RELEASE_SECONDS
 
-    def _fail(self, *, hard: bool, message: str) -> None:
-        assert self.world is not None
-        self.send(protocol.Failed(world=self.world.number, hard=hard, message=message))
+    def _fail(self, *, hard: bool, message: str, excused: bool = False) -> None:
+        number = self._world_number
+        self.send(protocol.Failed(world=number, hard=hard, message=message, excused=excused))
+
+    @property
+    def _world_number(self) -> int:
+        return self.world.number if self.world is not None else 0
 
 
 def describe(result: RunResult) -> str:

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from websockets.sync.client import ClientConnection, connect
@@ -37,8 +38,8 @@ class Endpoint:
     def current_token(self) -> str:
         return self.token_file.read_text().strip() if self.token_file else self.token
 
-    def tls(self) -> ssl.SSLContext | None:
-        if not self.urls[0].startswith("wss://"):
+    def tls(self, url: str) -> ssl.SSLContext | None:
+        if not url.startswith("wss://"):
             return None
         return ssl.create_default_context(cafile=self.ca_file)
 
@@ -72,8 +73,12 @@ class Client:
         connection = self._connection
         if connection is None:
             return False
+        text = protocol.encode(message)
+        if len(text) > protocol.MAX_MESSAGE_BYTES:
+            logger.error("a %s of %d bytes is too long", type(message).__name__, len(text))
+            return False
         try:
-            connection.send(protocol.encode(message))
+            connection.send(text)
         except (ConnectionClosed, OSError):
             return False
         return True
@@ -93,8 +98,8 @@ class Client:
                 self._converse(url)
             except (OSError, TimeoutError, InvalidHandshake, ConnectionClosed) as error:
                 logger.warning("coordinator %s: %s; trying again", url, error or type(error))
-            except protocol.ProtocolError as error:
-                logger.error("coordinator %s does not speak our protocol: %s", url, error)
+            except Exception as error:  # the thread must not end while the agent lives
+                logger.error("coordinator %s: %s: %s", url, type(error).__name__, error)
             if self._was_connected:
                 self._was_connected = False
                 pauses = backoff(MAX_BACKOFF_SECONDS)
@@ -104,7 +109,7 @@ class Client:
         headers = {"Authorization": f"Bearer {self._endpoint.current_token()}"}
         with connect(
             url,
-            ssl=self._endpoint.tls(),
+            ssl=self._endpoint.tls(url),
             additional_headers=headers,
             max_size=protocol.MAX_MESSAGE_BYTES,
             ping_interval=1.0,
@@ -129,6 +134,14 @@ def backoff(most: float) -> Iterator[float]:
     """Pauses between attempts: 50 ms doubling up to `most`, each with up to 50 % jitter."""
     for attempt in itertools.count():
         yield min(most, 0.05 * 2 ** min(attempt, 10)) * random.uniform(0.75, 1.25)
+
+
+def is_websocket_url(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("ws", "wss") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is none
+        return False
 
 
 def split_urls(text: str) -> Sequence[str]:

@@ -16,6 +16,9 @@ Record = Callable[[str, int], Awaitable[None]]
 Send = Callable[[str | None], None]
 """Puts a message into a connection's outbox and never waits; None closes the connection."""
 
+MAX_METRICS = 128
+"""Of a job; a script that names its metrics anew at every step must not grow without bound."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class JobReport:
@@ -57,6 +60,7 @@ class Job:
     def __post_init__(self) -> None:
         self.state = worlds.start(self.limits, number=self.number, now=self.clock())
         self.since = self.clock()
+        self._recording = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._arm()
@@ -84,7 +88,8 @@ class Job:
             now=self.clock(),
         )
         self.epoch = message.epoch
-        self.metrics.update(message.metrics)
+        merged = {**self.metrics, **message.metrics}
+        self.metrics = dict(list(merged.items())[-MAX_METRICS:])
         self.changed(self.key)
 
     def take_saved(self, checkpoint: worlds.Checkpoint) -> None:
@@ -108,6 +113,13 @@ class Job:
             restarts=state.restarts,
             history=self.chapters,
         )
+
+    def cut(self, pod: str) -> None:
+        """A member is gone, or replaced: close what connection it has, and say that it is lost."""
+        send = self.sends.pop(pod, None)
+        if send is not None:
+            send(None)
+        self.dispatch(worlds.Lost(id=pod))
 
     def dismiss(self, reason: str) -> None:
         """The job is no more: tell every agent, and hear no more of them."""
@@ -158,7 +170,17 @@ class Job:
                 self._tell(tuple(self.sends), protocol.Closed(outcome=outcome, message=message))
 
     async def _record(self, number: int) -> None:
-        await self.record(self.key, number)
+        """Until it succeeds: without a durable number no world can be published."""
+        pause = 0.1
+        async with self._recording:  # in order, or an older number could overwrite a newer one
+            while number == self.state.number:
+                try:
+                    await self.record(self.key, number)
+                    break
+                except Exception as error:
+                    logger.error("%s: world %d is not recorded: %s", self.key, number, error)
+                    await asyncio.sleep(pause)
+                    pause = min(5.0, 2 * pause)
         self.dispatch(worlds.Recorded(number=number))
 
     def _tell(self, ids: tuple[str, ...], message: protocol.FromCoordinator) -> None:

@@ -5,7 +5,9 @@ from the network is hostile: `decode` checks every field's type, ignores fields 
 that it does not know (a newer peer may send them), and raises `ProtocolError` for anything else.
 """
 
+import contextlib
 import json
+import math
 import re
 import types
 import typing
@@ -64,6 +66,8 @@ class Hello:
     """Whether the script speaks through the training library; None: not known yet."""
     world: NewWorld | None = None
     """On reconnection: the world that the ranks are in."""
+    finished: bool = False
+    """Together with `world`: its ranks have ended training in it."""
     leaving_seconds: float | None = None
 
 
@@ -74,13 +78,18 @@ class UsesSession:
 
 @dataclass(frozen=True, kw_only=True)
 class Starting:
-    pass
+    world: int = 0
+    """The last world that the agent has heard of; what it says of an older one is stale."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ready:
     port: int
     survivor: bool = False
+    world: int = 0
+    """As in `Starting`."""
+    floor: int = 0
+    """The newest world that has published a checkpoint in the output."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +112,7 @@ class Failed:
     world: int
     hard: bool
     message: str = ""
+    excused: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,14 +134,14 @@ class Saved:
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """State of training at rank 0 of a world, at most every second, and at its first step."""
+    """State of training at rank 0 of a world, twice a second at most, and at its first step."""
 
     world: int
     step: int
     """Global steps done, over all worlds."""
     epoch: int
     samples: int
-    """Samples of one global step."""
+    """Samples of one global step: those of rank 0 times the ranks."""
     restored_step: int | None = None
     """Only at the first step of a world: the step it started from."""
     previous_step: int | None = None
@@ -182,9 +192,11 @@ class Closed:
 
 @dataclass(frozen=True, kw_only=True)
 class Refused:
-    """The coordinator does not want this agent; trying again will not help."""
+    """The coordinator does not want this agent."""
 
     reason: str
+    final: bool = True
+    """Trying again will not help."""
 
 
 FromAgent = (
@@ -232,6 +244,13 @@ def decode(text: str | bytes, kinds: Mapping[str, type]) -> Any:
     return None if kind is None else _build(kind, document, document["type"])
 
 
+def _finite(value: int | float, where: str) -> float:
+    with contextlib.suppress(OverflowError):
+        if math.isfinite(number := float(value)):
+            return number
+    raise ProtocolError(f"{where}: {str(value)[:80]} is no finite number")
+
+
 def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
 
@@ -265,7 +284,7 @@ def _check(value: Any, hint: Any, where: str) -> Any:
     if is_dataclass(hint) and isinstance(hint, type) and isinstance(value, dict):
         return _build(hint, value, where)
     if hint is float and type(value) in (int, float):
-        return float(value)
+        return _finite(value, where)
     if isinstance(hint, type) and type(value) is hint:
         return value
     name = getattr(hint, "__name__", str(hint))

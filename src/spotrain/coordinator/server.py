@@ -66,7 +66,7 @@ class Coordinator:
     def lose(self, key: str, pod: str) -> None:
         """The controller's word that a pod is gone: no need to wait for its ping to expire."""
         if key in self.jobs:
-            self.jobs[key].dispatch(worlds.Lost(id=pod))
+            self.jobs[key].cut(pod)
 
     def report(self, key: str) -> JobReport | None:
         job = self.jobs.get(key)
@@ -118,10 +118,12 @@ class Coordinator:
             hello = protocol.decode(await connection.recv(), {"hello": protocol.Hello})
         if hello is None:
             raise protocol.ProtocolError("the first message is 'hello'")
-        reason = await self._reason_to_refuse(connection, hello)
+        reason, final = await self._reason_to_refuse(connection, hello), True
+        if not reason and hello.job not in self.jobs:
+            reason, final = f"job {hello.job!r} is not known here; was it deleted?", False
         if reason:
             logger.warning("refused %s of %s: %s", hello.pod, hello.job, reason)
-            await connection.send(protocol.encode(protocol.Refused(reason=reason)))
+            await connection.send(protocol.encode(protocol.Refused(reason=reason, final=final)))
             await connection.close()
             return None
         assert isinstance(hello, protocol.Hello)
@@ -135,7 +137,7 @@ class Coordinator:
                 "use an image of the same spotrain release as the controller"
             )
         if hello.job not in self.jobs:
-            return f"job {hello.job!r} is not known here; was it deleted?"
+            return ""  # nothing to authorize against; the caller says so
         if not 1 <= hello.ranks <= 64:
             return f"{hello.ranks} ranks: an agent has 1 to 64"
         header = connection.request.headers.get("Authorization", "") if connection.request else ""
@@ -145,8 +147,7 @@ class Coordinator:
         self, connection: ServerConnection, job: Job, hello: protocol.Hello
     ) -> None:
         if hello.pod in job.sends:  # a second connection of the same pod: the first one is dead
-            job.sends.pop(hello.pod)
-            job.dispatch(worlds.Lost(id=hello.pod))
+            job.cut(hello.pod)
         if hello.uses_session is not None:
             job.uses_session = hello.uses_session
         outbox: asyncio.Queue[str | None] = asyncio.Queue()
@@ -156,7 +157,13 @@ class Coordinator:
         send(protocol.encode(welcome))
         claim = claim_of(hello.world) if hello.world is not None else None
         job.dispatch(
-            worlds.Joined(id=hello.pod, address=hello.address, ranks=hello.ranks, claim=claim)
+            worlds.Joined(
+                id=hello.pod,
+                address=hello.address,
+                ranks=hello.ranks,
+                claim=claim,
+                finished=hello.finished,
+            )
         )
         if hello.leaving_seconds is not None:
             job.dispatch(worlds.Leaving(id=hello.pod, seconds=hello.leaving_seconds))
@@ -202,18 +209,18 @@ def take(job: Job, pod: str, message: protocol.FromAgent) -> None:
 
 def _event(pod: str, message: protocol.FromAgent) -> worlds.Event:
     match message:
-        case protocol.Starting():
-            return worlds.Starting(id=pod)
-        case protocol.Ready(port=port, survivor=survivor):
-            return worlds.Ready(id=pod, port=port, survivor=survivor)
+        case protocol.Starting(world=world):
+            return worlds.Starting(id=pod, world=world)
+        case protocol.Ready(port=port, survivor=survivor, world=world, floor=floor):
+            return worlds.Ready(id=pod, port=port, survivor=survivor, world=world, floor=floor)
         case protocol.FloorFound(number=number):
             return worlds.FloorFound(number=number)
         case protocol.Leaving(seconds=seconds):
             return worlds.Leaving(id=pod, seconds=seconds)
         case protocol.Drained(world=world):
             return worlds.Drained(id=pod, world=world)
-        case protocol.Failed(world=world, hard=hard, message=text):
-            return worlds.Failed(id=pod, world=world, hard=hard, message=text)
+        case protocol.Failed(world=world, hard=hard, message=text, excused=excused):
+            return worlds.Failed(id=pod, world=world, hard=hard, message=text, excused=excused)
         case protocol.Finished(world=world):
             return worlds.Finished(id=pod, world=world)
         case protocol.Commit(world=world, step=step):

@@ -106,13 +106,16 @@ class Group:
     capacity: int
 
 
-def find_group(pod: Pod, groups: Iterable[Group], nodes: Sequence[Node]) -> Group | None:
+def find_group(
+    pod: Pod, groups: Iterable[Group], nodes: Sequence[Node], booting: Sequence[Group]
+) -> Group | None:
     """The autoscaler: the first group that would admit the pod and can still grow."""
     selector: Mapping[str, str] = pod.manifest["spec"].get("nodeSelector") or {}
     for group in groups:
         example = Node(name="", pool=group.pool, zone=group.zone, started_at=0.0)
-        living = [n for n in nodes if n.pool.name == group.pool.name and n.zone == group.zone]
-        count = sum(node.ended_at is None for node in living)
+        own = [n for n in nodes if n.pool.name == group.pool.name and n.zone == group.zone]
+        coming = sum((g.pool.name, g.zone) == (group.pool.name, group.zone) for g in booting)
+        count = sum(node.ended_at is None for node in own) + coming
         can_grow = count < min(group.capacity, group.pool.max_nodes)
         admits = pod.gpus <= group.pool.gpus_per_node
         if can_grow and admits and selector.items() <= example.labels.items():

@@ -77,6 +77,7 @@ class Engine:
             self._address = CoordinatorAddress(
                 f"ws://127.0.0.1:{port}", local=True, token=self._token
             )
+            self._coordinator.set_job(self._key, limits_of(self.job))
             try:
                 async with _alongside(self._loop()):
                     yield self
@@ -85,7 +86,6 @@ class Engine:
 
     def report(self) -> JobReport:
         """What the coordinator knows of the job."""
-        self._coordinator.set_job(self._key, limits_of(self.job))
         report = self._coordinator.report(self._key)
         assert report is not None
         return report

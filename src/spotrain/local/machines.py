@@ -22,7 +22,7 @@ class Options:
     """How a job is run on this machine."""
 
     folder: Path
-    """For logs, the status and the world number."""
+    """For logs, the status, and a record of the world number."""
     image: Image
     volumes: Mapping[str, Path] = field(default_factory=dict)
     """Volume claim -> folder."""
@@ -127,13 +127,9 @@ class Machines:
                 self._ask_for_node(pod)
 
     def _ask_for_node(self, pod: Pod) -> None:
-        group = find_group(pod, self.groups, self.nodes)
-        if group is None:
-            return
-        alike = (group.pool.name, group.zone)
-        living = sum((node.pool.name, node.zone) == alike for node in self.alive)
-        coming = sum((g.pool.name, g.zone) == alike for g, _ in self._booting.values())
-        if living + coming < group.capacity:
+        booting = [group for group, _ in self._booting.values()]
+        group = find_group(pod, self.groups, self.nodes, booting)
+        if group is not None:
             loop = asyncio.get_running_loop()
             boot = loop.call_later(self._options.boot_seconds, self._boot, pod.uid, group)
             self._booting[pod.uid] = group, boot

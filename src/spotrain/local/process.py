@@ -11,6 +11,9 @@ from pathlib import Path
 from spotrain.agent import tether
 from spotrain.local.image import Launch
 
+EXIT_NOT_STARTED = 127
+"""A shell's own code for a command that cannot be run."""
+
 
 class PodProcess:
     """Runs a launch and tells its exit code. Output is appended to a file."""
@@ -65,6 +68,10 @@ class PodProcess:
         self._log.parent.mkdir(parents=True, exist_ok=True)
         environment = {**launch.environment, "SPOTRAIN_TETHER_PARENT": str(os.getpid())}
         with self._log.open("ab") as output:
+            if not launch.workdir.is_dir():
+                output.write(f"{launch.workdir}: no such folder to work in\n".encode())
+                self._ended(EXIT_NOT_STARTED)
+                return
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-S",

@@ -16,8 +16,9 @@ from torch.distributed import (  # type: ignore[attr-defined]
 
 from spotrain.agent.rank import Assignment
 
-COLLECTIVE_TIMEOUT = timedelta(seconds=60)
-"""Bounds what a silently lost peer can cost where nobody tells us of the loss."""
+COLLECTIVE_TIMEOUT = timedelta(minutes=30)
+"""Others wait in a collective while one rank imports, loads, hashes or saves many gigabytes. A lost
+peer costs no timeout: the coordinator hears of it, and the agent ends ranks that hang."""
 
 
 class Group:

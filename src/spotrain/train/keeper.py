@@ -17,6 +17,8 @@ log = logging.getLogger(__name__)
 
 COMMIT_SECONDS = 5.0
 """The coordinator answers in milliseconds or is away; then this save stays uncommitted."""
+PATIENT_ATTEMPTS = 24
+"""For the two saves that nothing may go on without, the first and the last one: two minutes."""
 
 
 class WorldEnded(Exception):
@@ -46,6 +48,7 @@ class Keeper:
         self._channel = channel
         self._position = position
         self._keep = keep
+        self._unanswered = False
         self._saved: CheckpointId | None = None
         self._held: CheckpointId | None = None
         """The checkpoint whose state is in memory right now, if it is exactly one's."""
@@ -59,12 +62,17 @@ class Keeper:
         self._held = id
 
     def newest(self, place: Assignment) -> CheckpointId | None:
-        """What rank 0 proposes to go on from: what it holds, else the newest intact checkpoint."""
+        """What rank 0 proposes to go on from: the newest intact checkpoint, or what it holds.
+
+        What it holds is the newest, unless it was a spare while others trained on.
+        """
+        named = CheckpointId(*place.restore) if place.restore else None
         if self._held is not None:
-            return self._held
+            listed = [manifest.id for manifest in self._catalogue.manifests()[:1]]
+            if self._held >= max([self._held, *listed, *([named] if named else [])]):
+                return self._held
         manifest = self._catalogue.newest_intact()
         found = manifest.id if manifest is not None else None
-        named = CheckpointId(*place.restore) if place.restore else None
         if named is not None and (found is None or found < named):
             log.error("checkpoint %s was committed, but %s is used", named, found or "none")
         return found
@@ -95,18 +103,32 @@ class Keeper:
         A volume that cannot be written shows before money is spent, and from here on there always
         is a state to go back to.
         """
-        if not self.save(world):
+        if not self.save_patiently(world):
             raise CheckpointError(
                 f"the first checkpoint could not be written to {self._catalogue.directory} (see "
                 "above): training that cannot be resumed is not begun. Mend the volume or --output."
             )
 
+    def save_patiently(self, world: int) -> bool:
+        """Like `save`, but waits for a coordinator that is away."""
+        for _ in range(PATIENT_ATTEMPTS):
+            if self.save(world):
+                return True
+            if not self._unanswered:
+                return False
+        raise WorldEnded("the coordinator does not answer, and nothing may go on without this save")
+
     def save(self, world: int) -> bool:
-        """Whether the present state is committed: written, accepted, published."""
+        """Whether the present state is committed: written, accepted, published.
+
+        Raises:
+            WorldEnded: the coordinator refused it, because a newer world is on.
+        """
         id = CheckpointId(world, self._position.step)
         if id in (self._held, self._saved):
             return True
         self.saved_at = time.monotonic()
+        self._unanswered = False
         try:
             if not self._commit(id):
                 return False
@@ -128,12 +150,15 @@ class Keeper:
             extra={"seed": self._position.seed, "size": self._position.size},
         )
         accepted = self._channel.ask_commit(id.world, id.step, timeout_seconds=COMMIT_SECONDS)
-        if not accepted:
-            staged.discard()
-            log.warning("checkpoint %s was %s", id, _verdict(accepted))
-            return False
-        staged.publish()
-        return True
+        if accepted:
+            staged.publish()
+            return True
+        staged.discard()
+        if accepted is not None:
+            raise WorldEnded(f"checkpoint {id} was refused: a newer world is on")
+        self._unanswered = True
+        log.warning("checkpoint %s stays uncommitted: the coordinator does not answer", id)
+        return False
 
     def _state(self) -> Mapping[str, Any]:
         tracked = {name: object.state_dict() for name, object in self.tracked.items()}
@@ -168,7 +193,3 @@ def newest_world(catalogue: Catalogue) -> int:
     """The newest world that has published a checkpoint; 0 if none has."""
     manifests = catalogue.manifests()
     return manifests[0].id.world if manifests else 0
-
-
-def _verdict(accepted: bool | None) -> str:
-    return "not answered by the coordinator" if accepted is None else "refused: a newer world is on"

@@ -71,12 +71,12 @@ def _run_worlds(
             session.finish()
             return result
         except WorldEnded as ended:
-            message = str(ended)
+            message, excused = str(ended), True
             traceback.clear_frames(ended.__traceback__)
         except RuntimeError as error:
             if not may_be_a_lost_peer(error):
                 raise
-            message = f"{type(error).__name__}: {error}"
+            message, excused = f"{type(error).__name__}: {error}", False
             # Frees models, replicas and data loaders that the failed call still holds.
             traceback.clear_frames(error.__traceback__)
         log.warning("world %d is over for rank %d: %s", session.world, session.rank, message)
@@ -84,7 +84,7 @@ def _run_worlds(
         previous_step, survivor = session.steps_done, True
         session.leave()
         del session
-        channel.broken(number, message)
+        channel.broken(number, message, excused=excused)
 
 
 def may_be_a_lost_peer(error: RuntimeError) -> bool:

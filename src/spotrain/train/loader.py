@@ -70,6 +70,7 @@ class ElasticLoader:
 
     def __iter__(self) -> Iterator[Any]:
         position = self._position
+        position.unstepped = []  # of an iteration that was broken off
         while True:
             place, sampler = position.place, self._sampler()
             batches = DataLoader(self.dataset, batch_sampler=sampler, **self._options)

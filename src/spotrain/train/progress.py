@@ -12,6 +12,9 @@ from spotrain.train.solo import SoloChannel
 
 PROGRESS_SECONDS = 0.5
 
+MAX_METRICS, MAX_NAME = 64, 64
+"""A report is a message of 64 KiB at most; what does not fit in one belongs in a file."""
+
 Metrics = Mapping[str, float | torch.Tensor]
 
 
@@ -46,7 +49,8 @@ class Progress:
         self._told_at = time.monotonic()
         position, place = self._position, self._position.place
         assert place is not None
-        values = {name: _as_float(value) for name, value in metrics.items()}
+        few = list(metrics.items())[:MAX_METRICS]
+        values = {name[:MAX_NAME]: _as_float(value) for name, value in few}
         self._channel.progress(
             place.number,
             step=position.step,

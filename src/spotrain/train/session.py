@@ -184,11 +184,15 @@ class Run:
         randomness.seed_all(self._position.seed)
 
     def finish(self) -> None:
-        """Training is done: commit the last state, then leave together."""
+        """Training is done: commit the last state, then leave together.
+
+        Raises:
+            WorldEnded: it could not be saved, so the work since the last checkpoint is not done.
+        """
         if self._keeper.tracked:
-            if self.is_main:
-                self._keeper.save(self.world)
-            self._group.choose(None)  # nobody leaves before rank 0 has saved
+            saved = self.is_main and self._keeper.save_patiently(self.world)
+            if self._group.choose(_pair(self._keeper.saved) if saved else None) is None:
+                raise WorldEnded("the last state could not be saved; the last checkpoint counts")
         self.leave()
 
     def leave(self) -> None:
@@ -233,6 +237,8 @@ class Run:
                 keeper.begin(self.world)
             self._group.choose(None)  # nobody trains before there is a state to go back to
             keeper.restored = CheckpointId(self.world, self._position.step)
+            if not self.is_main:  # the weights began alike; dropout and augmentation must not
+                randomness.seed_all(self._position.seed, self.rank, self._position.step)
         keeper.saved_at = time.monotonic()
         self._progress.enter_world(self._position.step)
 

@@ -37,7 +37,7 @@ class SoloChannel:
     def drained(self, world: int) -> None:
         pass
 
-    def broken(self, world: int, message: str) -> None:
+    def broken(self, world: int, message: str, *, excused: bool) -> None:
         pass
 
     def progress(self, world: int, **report: Any) -> None:
