@@ -10,7 +10,7 @@ CODE := src stacks components demo tests __main__.py training-image
 help:            ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(READY)   ## train on this machine through interruptions (about two minutes, no account)
+demo: $(READY)   ## train on this machine through interruptions (about a minute, no account)
 	@$(BIN)/python -m demo
 
 preview: $(READY) ## what `pulumi up` would build: make preview STACK=dev
@@ -41,6 +41,7 @@ clean:           ## remove what the targets made
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "spotrain needs Python 3.11 or newer, $(PYTHON) is older. Next: make PYTHON=python3.11 ..." >&2; exit 1; }
+	@echo "Installing into .venv, once: about 6 GB, most of it PyTorch ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@grep -A 40 '^uv==' requirements.lock | awk 'NR > 1 && !/^ /{exit} {print}' > .venv/uv.lock
 	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r .venv/uv.lock

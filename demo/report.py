@@ -34,11 +34,14 @@ class Report:
             "accuracy": round(self.accuracy, 4),
             "samples": {"lost": self.samples.lost, "repeated": self.samples.repeated},
             "goodput": round(self.goodput.fraction, 4),
+            "goodput_lost": {cause: round(share, 4) for cause, share in self.goodput.lost.items()},
             "worlds": [
                 {
                     "number": world.number,
                     "size": world.size,
                     "reason": str(world.reason),
+                    "first_step": world.first_step,
+                    "last_step": world.last_step,
                     "pause_seconds": _rounded(world.pause_seconds),
                     "steps_lost": world.steps_lost,
                 }

@@ -29,6 +29,7 @@ def job_file(folder: Path, *, replicas: int = 1) -> Path:
 
 
 def test_a_job_file_runs_to_its_end(tmp_path: Path) -> None:
+    (tmp_path / "efs").mkdir()
     done = subprocess.run(
         [
             *(sys.executable, "-m", "spotrain.local", str(job_file(tmp_path))),
@@ -66,6 +67,37 @@ def test_a_bad_file_is_refused_before_anything_starts(
 def test_a_missing_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(tmp_path / "none.yaml")]) == contract.EXIT_USAGE
     assert "none.yaml" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        pytest.param(["--image", "nowhere"], "--image: nowhere is no folder", id="image"),
+        pytest.param(["--volume", "efs=nowhere"], "--volume efs: nowhere is no", id="volume"),
+        pytest.param(["--machines", "0"], "needs 1 workers at least", id="machines"),
+    ],
+)
+def test_what_cannot_run_is_refused_before_anything_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str
+) -> None:
+    arguments = [str(job_file(tmp_path)), "--folder", str(tmp_path / "run"), *options]
+    assert main(arguments) == contract.EXIT_USAGE
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_failed_job_ends_with_the_end_of_its_log(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = job_file(tmp_path)
+    document = yaml.safe_load(path.read_text())
+    document["spec"]["backoffLimit"] = 0
+    worker = document["spec"]["replicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]
+    worker["args"] = ["imagenet.py", "--arch", "foo", "."]
+    path.write_text(yaml.safe_dump(document))
+    folder = ["--folder", str(tmp_path / "run"), "--volume", f"efs={tmp_path}"]
+    assert main([str(path), *folder]) == contract.EXIT_FAILED
+    assert "--arch is 'foo'" in capsys.readouterr().err
 
 
 def test_a_volume_without_a_folder_is_refused(

@@ -1,6 +1,7 @@
 """`spotrain-run` as a person uses it: help, one box, bad settings, what it must not import."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -45,17 +46,42 @@ def test_without_a_script_it_says_what_is_missing() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
+        pytest.param(contract.ENV_GRACE_SECONDS, "inf", "above 0", id="endless-grace"),
+        pytest.param(contract.ENV_COORDINATOR, "ws://", "no websocket address", id="no-host"),
         pytest.param(contract.ENV_GRACE_SECONDS, "soon", "'soon' is not a number", id="grace"),
         pytest.param(contract.ENV_GRACE_SECONDS, "-1", "above 0", id="negative-grace"),
         pytest.param(contract.ENV_COORDINATOR, "http://x", "no websocket address", id="address"),
     ],
 )
 def test_bad_settings_are_one_line_and_exit_code_2(name: str, value: str, said: str) -> None:
-    done = spotrain_run("--standalone", "x.py", environment={name: value})
+    done = spotrain_run("--standalone", __file__, environment={name: value})
     assert done.returncode == contract.EXIT_USAGE
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("spotrain-run:")]
     assert said in line
     assert name in line
+
+
+def test_a_missing_script_is_found_before_any_world_is(tmp_path: Path) -> None:
+    done = spotrain_run("--standalone", "nope.py", cwd=tmp_path)
+    assert done.returncode == contract.EXIT_USAGE
+    assert "nope.py: no such script" in done.stderr
+
+
+def test_ctrl_c_saves_before_it_leaves(tmp_path: Path) -> None:
+    command = [str(Path(sys.executable).with_name("spotrain-run")), "--standalone"]
+    script = [str(SCRIPTS / "session.py"), str(tmp_path)]
+    with subprocess.Popen([*command, *script], stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        for _ in range(5):
+            assert "world 1 rank 0 of 1" in run.stdout.readline()
+        before = set((tmp_path / "checkpoints").glob("*.json"))
+        run.send_signal(signal.SIGINT)
+        steps = 5 + sum("world 1" in line for line in run.stdout)
+    assert run.returncode == 130
+    newest = max((tmp_path / "checkpoints").glob("*.json"))
+    assert newest not in before
+    # The last line is printed after the step in which the world was left, if it was.
+    assert int(newest.stem.rpartition("-s")[2]) - steps in (0, 1)
 
 
 def test_one_box_trains_to_the_end_and_goes_on_where_it_ended(tmp_path: Path) -> None:

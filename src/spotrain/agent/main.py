@@ -38,8 +38,14 @@ from spotrain.coordinator.client import Client, Endpoint, is_websocket_url, spli
 
 logger = logging.getLogger("spotrain")
 
+EXIT_INTERRUPTED = 128 + signal.SIGINT
 DEFAULT_GRACE_SECONDS = 30.0
 """Kubernetes' own default between SIGTERM and SIGKILL."""
+
+
+@dataclass
+class Signals:
+    interrupted: bool = False
 
 
 class UsageError(ValueError):
@@ -104,8 +110,26 @@ def read_endpoint(environment: Mapping[str, str]) -> Endpoint | None:
 def parse(arguments: list[str]) -> argparse.Namespace:
     parser = torchrun.get_args_parser()
     parser.prog = "spotrain-run"
-    parser.description = "Elastic training launcher: torchrun's options, worlds that survive."
+    parser.description = (
+        "Starts a training script on the GPUs of this machine, and trains through interruptions. "
+        "Options are torchrun's. In an ElasticJob the coordinator forms the worlds; on one box "
+        "(--standalone) nothing else is needed; the --rdzv, --node-rank and --master options count "
+        "only where a job brings torch's own rendezvous."
+    )
+    parser.epilog = (
+        "spotrain-run --standalone --nproc-per-node 4 train.py --lr 0.1   (Ctrl-C saves and leaves)"
+    )
     return parser.parse_args(arguments)
+
+
+def _require_script(options: argparse.Namespace) -> None:
+    """A missing script would be found by every rank of every world, again and again."""
+    is_file = not (options.module or options.no_python or options.run_path)
+    if is_file and not Path(options.training_script).is_file():
+        raise UsageError(
+            f"{options.training_script}: no such script in {Path.cwd()}; give its path, or -m and "
+            "the name of a module"
+        )
 
 
 def brings_rendezvous(options: argparse.Namespace) -> bool:
@@ -118,11 +142,13 @@ def brings_rendezvous(options: argparse.Namespace) -> bool:
 def launch(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Run the agent until its job is closed or it is told to leave; returns the exit code."""
     endpoint = read_endpoint(environment)
+    _require_script(options)
     if endpoint is None and brings_rendezvous(options):
         torchrun.run(options)  # type: ignore[no-untyped-call]
         return contract.EXIT_OK
-    # SIGTERM is ours, the others mean "end now". torch hands them to itself at each start.
-    options.signals_to_handle = "SIGINT,SIGHUP,SIGQUIT"
+    # SIGTERM and the first SIGINT are ours, the others mean "end now": torch takes those at each
+    # start of the ranks.
+    options.signals_to_handle = "SIGHUP,SIGQUIT"
     os.environ["TORCHELASTIC_SIGNALS_TO_HANDLE"] = options.signals_to_handle
     config, command, arguments = torchrun.config_from_args(options)
     entrypoint, arguments = tethered(command, arguments)
@@ -167,12 +193,12 @@ def _run(
     processes = Ranks(spec, config, worker.run)
     client = Client(endpoint, hello=worker.hello, received=worker.inbox.put)
     worker.attach(processes, client.send)
-    with _notices_to(worker):
+    with _notices_to(worker) as signals:
         client.start()
         try:
             return _exit_code(processes.run(), str(command))
         except Left:
-            return contract.EXIT_NOTICE
+            return EXIT_INTERRUPTED if signals.interrupted else contract.EXIT_NOTICE
         finally:
             client.close()
 
@@ -187,15 +213,26 @@ def _exit_code(result: RunResult, name: str) -> int:
 
 
 @contextlib.contextmanager
-def _notices_to(worker: Worker) -> Iterator[None]:
+def _notices_to(worker: Worker) -> Iterator[Signals]:
+    """SIGTERM and the first Ctrl-C let the worker save and leave; the second Ctrl-C ends it."""
+    seen = Signals()
+
     def on_term(_signal: int, _frame: FrameType | None) -> None:
         worker.inbox.put(Notice())
 
-    before = signal.signal(signal.SIGTERM, on_term)
+    def on_interrupt(number: int, _frame: FrameType | None) -> None:
+        if seen.interrupted:
+            raise SignalException("interrupted twice", sigval=signal.Signals(number))
+        seen.interrupted = True
+        os.write(2, b"spotrain-run: saving, then leaving; press Ctrl-C again to stop at once\n")
+        worker.inbox.put(Notice())
+
+    before = signal.signal(signal.SIGTERM, on_term), signal.signal(signal.SIGINT, on_interrupt)
     try:
-        yield
+        yield seen
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, before[0])
+        signal.signal(signal.SIGINT, before[1])
 
 
 def _keep_gloo_on(address: str) -> None:

@@ -54,7 +54,7 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True)
 class Notice:
-    """SIGTERM: this worker is going to be killed when its grace period is over."""
+    """SIGTERM, or Ctrl-C: this worker is to stop, and to save what it has done."""
 
 
 class Left(Exception):
@@ -214,7 +214,8 @@ class Worker:
         self._drain_plain = None
         if world.seats[0].id == self.pod:
             self._used_store, self._next_store = self._next_store, None
-        logger.info("world %d: %d workers", world.number, len(world.seats))
+        ranks = sum(seat.ranks for seat in world.seats)
+        logger.info("world %d: %d ranks of %d workers", world.number, ranks, len(world.seats))
         self._ranks.begin_world()
         if self._ranks.running:
             self._ranks.assign_all(world, self.pod)
@@ -382,7 +383,7 @@ class Worker:
     def _take_notice(self) -> None:
         if self._notice_by is not None:
             return
-        logger.warning("notice: %.0f s until this worker is killed", self.grace_seconds)
+        logger.warning("notice: leaving within %.0f s, saving first", self.grace_seconds)
         if self.stage is Stage.FINISHED:
             return  # the job is about to close; there is nothing left to save
         self._notice_by = self.clock() + self.grace_seconds
@@ -422,9 +423,10 @@ def describe(result: RunResult) -> str:
     """The first failure of the local ranks in one line."""
     if not result.failures:
         return "the ranks ended without having trained"
-    rank, failure = min(result.failures.items(), key=lambda item: item[1].timestamp)
+    failure = min(result.failures.values(), key=lambda failure: failure.timestamp)
     how = f"signal {failure.signal_name()}" if failure.exitcode < 0 else f"code {failure.exitcode}"
-    return f"rank {rank} (pid {failure.pid}) ended with {how}{_told_in(failure.error_file_data)}"
+    told = _told_in(failure.error_file_data)
+    return f"local rank {failure.local_rank} (pid {failure.pid}) ended with {how}{told}"
 
 
 def _told_in(error_file: Mapping[str, Any]) -> str:

@@ -22,26 +22,30 @@ class UsageError(ValueError):
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m spotrain.local", description=__doc__)
-    parser.add_argument("job", type=Path, metavar="JOB.yaml")
+    parser.add_argument("job", type=Path, metavar="JOB.yaml", help="one ElasticJob")
     parser.add_argument(
         "--pools", type=Path, help="a pools ConfigMap; default: one pool of the job's own GPU"
     )
     parser.add_argument(
         "--image",
         type=Path,
-        default=Path(),
-        help="folder that stands for the image's (%(default)s)",
+        default=Path("training-image"),
+        help="folder that stands for the image's working directory (%(default)s)",
     )
     parser.add_argument(
         "--volume", action="append", default=[], metavar="CLAIM=FOLDER", help="may be repeated"
     )
     parser.add_argument("--machines", type=int, default=8, help="nodes to be had (%(default)s)")
-    parser.add_argument("--folder", type=Path, default=Path("build/local"), help="logs and status")
+    parser.add_argument(
+        "--folder", type=Path, default=Path("build/local"), help="logs and status (%(default)s)"
+    )
     parser.add_argument("--port", type=int, default=0, help="of the coordinator; 0: a free one")
     return parser.parse_args(arguments)
 
 
 def load(path: Path) -> Mapping[str, Any]:
+    if not path.is_file():
+        raise UsageError(f"{path}: no such file; give the path of a YAML file")
     try:
         document = yaml.safe_load(path.read_text())
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
@@ -76,20 +80,41 @@ def load_pools(path: Path | None, job: ElasticJob) -> tuple[Pool, ...]:
 
 def load_engine(options: argparse.Namespace) -> Engine:
     job = parse_job(load(options.job))
+    if options.machines < job.min_replicas:
+        raise UsageError(
+            f"--machines {options.machines}: the job needs {job.min_replicas} workers at least, "
+            "and each has a machine of its own"
+        )
     volumes: dict[str, Path] = {}
     for text in options.volume:
         claim, found, folder = text.partition("=")
         if not found or not claim or not folder:
             raise UsageError(f"--volume {text!r} has not the form CLAIM=FOLDER")
-        volumes[claim] = Path(folder)
+        volumes[claim] = _require_folder(Path(folder), f"--volume {claim}")
     settings = Options(
         folder=options.folder,
-        image=Image(workdir=options.image),
+        image=Image(workdir=_require_folder(options.image, "--image")),
         volumes=volumes,
         capacity=options.machines,
         port=options.port,
     )
     return Engine(job, load_pools(options.pools, job), settings)
+
+
+def _require_folder(path: Path, option: str) -> Path:
+    if not path.is_dir():
+        raise UsageError(
+            f"{option}: {path} is no folder on this machine; create it, or name another"
+        )
+    return path
+
+
+def explain_failure(folder: Path) -> None:
+    """The end of the log that was written last: what the job's own output says."""
+    logs = sorted((folder / "logs").glob("*.log"), key=lambda path: path.stat().st_mtime)
+    if logs:
+        tail = logs[-1].read_text(errors="replace").splitlines()[-15:]
+        print(f"--- end of {logs[-1]}", *tail, sep="\n", file=sys.stderr)
 
 
 async def run(engine: Engine) -> str:
@@ -123,6 +148,8 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("stopped; no process is left behind", file=sys.stderr)
         return 130
+    if outcome != "succeeded":
+        explain_failure(options.folder)
     print(f"logs: {options.folder / 'logs'}")
     return contract.EXIT_OK if outcome == "succeeded" else contract.EXIT_FAILED
 

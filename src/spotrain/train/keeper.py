@@ -73,6 +73,12 @@ class Keeper:
                 return self._held
         manifest = self._catalogue.newest_intact()
         found = manifest.id if manifest is not None else None
+        if found is None and any(self._catalogue.directory.glob("w*-s*.json")):
+            raise CheckpointError(
+                f"every checkpoint in {self._catalogue.directory} is damaged (see above), and "
+                "training does not silently begin anew over them: move that folder away to begin "
+                "from nothing, or train into another output"
+            )
         if named is not None and (found is None or found < named):
             log.error("checkpoint %s was committed, but %s is used", named, found or "none")
         return found
@@ -87,8 +93,10 @@ class Keeper:
         state = self._catalogue.load(manifest, map_location=device)
         self._require_names(id, state["tracked"])
         for name, object in self.tracked.items():
-            object.load_state_dict(state["tracked"][name])
+            self._load_one(id, name, object, state["tracked"][name])
         position = self._position
+        if is_main:
+            log.info("goes on from %s: epoch %d, sample %d", id, manifest.epoch, manifest.cursor)
         position.step, position.epoch, position.cursor = id.step, manifest.epoch, manifest.cursor
         position.seed = int(manifest.extra["seed"])
         if is_main:
@@ -96,6 +104,17 @@ class Keeper:
         else:
             randomness.seed_all(position.seed, rank, id.step)
         self._held = id
+
+    @staticmethod
+    def _load_one(id: CheckpointId, name: str, object: Tracked, state: Any) -> None:
+        try:
+            object.load_state_dict(state)
+        except (RuntimeError, ValueError, KeyError) as error:
+            first = " ".join(str(error).split())[:200]
+            raise UsageError(
+                f"checkpoint {id} does not fit {name}: {first} ... It was written by another "
+                "version of the script: train into another output."
+            ) from error
 
     def begin(self, world: int) -> None:
         """The first checkpoint, before the first step.
@@ -106,7 +125,7 @@ class Keeper:
         if not self.save_patiently(world):
             raise CheckpointError(
                 f"the first checkpoint could not be written to {self._catalogue.directory} (see "
-                "above): training that cannot be resumed is not begun. Mend the volume or --output."
+                "above): training that cannot be resumed is not begun. Mend the volume or the path."
             )
 
     def save_patiently(self, world: int) -> bool:
@@ -177,7 +196,7 @@ class Keeper:
         if size != self._position.size:
             raise UsageError(
                 f"checkpoint {manifest.id} belongs to a data set of {size} samples, this one has "
-                f"{self._position.size}: its position means nothing here. Use another --output."
+                f"{self._position.size}: its position means nothing here. Use another output."
             )
 
     def _require_names(self, id: CheckpointId, found: Mapping[str, Any]) -> None:
@@ -185,7 +204,7 @@ class Keeper:
         if odd:
             raise UsageError(
                 f"checkpoint {id} and run.track differ in {', '.join(odd)}: it was written by "
-                "another version of the script. Track the same names, or use another --output."
+                "another version of the script. Track the same names, or use another output."
             )
 
 

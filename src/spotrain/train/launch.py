@@ -37,6 +37,7 @@ def run(
         checkpoint_seconds: the most work that a loss without notice costs.
         keep: checkpoints that stay on disk.
     """
+    _show_messages()
     recorded = record(_run_worlds)  # what ends it is written to the agent's error file
     result = recorded(train, Path(output), seed, checkpoint_seconds, keep)
     return cast(Result, result)
@@ -85,6 +86,17 @@ def _run_worlds(
         session.leave()
         del session
         channel.broken(number, message, excused=excused)
+
+
+def _show_messages() -> None:
+    """Say where training goes on, even if the script has not set up logging."""
+    ours = logging.getLogger("spotrain")
+    if not logging.getLogger().handlers and not ours.handlers:
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("spotrain: %(message)s"))
+        ours.addHandler(handler)
+        ours.setLevel(logging.INFO)
+        ours.propagate = False
 
 
 def may_be_a_lost_peer(error: RuntimeError) -> bool:

@@ -1,5 +1,6 @@
 """The run: a training function's view of its worlds, and what carries it from one to the next."""
 
+import logging
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -18,6 +19,8 @@ from spotrain.train.parallel import BuildReplica, Elastic, data_parallel
 from spotrain.train.progress import Progress
 from spotrain.train.sample_log import SampleLog
 from spotrain.train.solo import SoloChannel
+
+log = logging.getLogger(__name__)
 
 
 class Run:
@@ -111,7 +114,7 @@ class Run:
                 "run.loader was called twice: one position in one data set is kept. Put several "
                 "sets together with torch.utils.data.ConcatDataset; evaluate with a DataLoader."
             )
-        self._position.size = len(dataset)  # type: ignore[arg-type]
+        self._position.size = _size_of(dataset)
         options.setdefault("pin_memory", self.device.type == "cuda")
         return ElasticLoader(
             dataset,
@@ -127,8 +130,16 @@ class Run:
 
         Each object has state_dict and load_state_dict. Collective: every rank calls it once.
         """
-        if self._keeper.tracked or not objects:
-            raise UsageError("run.track is called once, with everything that a checkpoint holds")
+        if self._keeper.tracked:
+            raise UsageError("run.track was called twice: name everything in one call")
+        if not objects:
+            raise UsageError("run.track needs what to save: run.track(model=..., optimizer=...)")
+        for name, object in objects.items():
+            if not hasattr(object, "state_dict") or not hasattr(object, "load_state_dict"):
+                raise UsageError(
+                    f"run.track({name}={object!r}): it has no state_dict and load_state_dict, so "
+                    "it could not be restored. Position, epoch and random state are kept anyway."
+                )
         self._keeper.tracked = {
             name: object.module if isinstance(object, Elastic) else object
             for name, object in objects.items()
@@ -138,8 +149,16 @@ class Run:
     def epochs(self, count: int) -> Iterator[int]:
         """The epochs that are left, beginning with the one in progress."""
         self._require_tracked("run.epochs")
+        if self._position.epoch >= count and self.is_main:
+            log.info("all %d epochs are done already: raise their number to train on", count)
         while self._position.epoch < count:
+            before = self._position.step
             yield self._position.epoch
+            if self._position.step == before and self._position.unstepped:
+                raise UsageError(
+                    f"an epoch of {len(self._position.unstepped)} batches ended without run.step: "
+                    "nothing of it would be saved. Call run.step() after each optimizer step."
+                )
             self._position.end_epoch()
             self._keeper.hold(None)
 
@@ -150,6 +169,12 @@ class Run:
             WorldEnded: do not catch it; the training function is called again.
         """
         self._require_tracked("run.step")
+        if not self._position.unstepped:
+            raise UsageError(
+                "run.step came without a new batch of run.loader. Take batches from "
+                "run.loader(dataset, batch_size=...), which gives each rank its share and knows "
+                "the position, and call run.step() once for each optimizer step."
+            )
         taken = self._position.take_step()
         self._keeper.hold(None)
         self._sample_log.write(self.place, self._position, taken)
@@ -247,7 +272,23 @@ class Run:
 
     def _require_tracked(self, caller: str) -> None:
         if not self._keeper.tracked:
-            raise UsageError(f"{caller} came before run.track: a checkpoint would hold no model")
+            raise UsageError(
+                f"{caller} came before run.track, so a checkpoint would hold no model. "
+                "Call run.track(model=..., optimizer=...) after run.loader."
+            )
+
+
+def _size_of(dataset: Dataset[Any]) -> int:
+    try:
+        size = len(dataset)  # type: ignore[arg-type]
+    except TypeError:
+        raise UsageError(
+            f"{type(dataset).__name__} has no length: exact positions need a data set of the map "
+            "kind (__len__ and __getitem__), not an iterable one"
+        ) from None
+    if size == 0:
+        raise UsageError("the data set is empty: there is nothing to train on. Check its path.")
+    return size
 
 
 def _pair(id: CheckpointId | None) -> tuple[int, int] | None:

@@ -127,7 +127,7 @@ def _raise_floor(state: State, floor: int, *, own: bool) -> Step:
         return replace(state, phase=Phase.WAITING, pending=None), []
     if state.world is None or not trains(state) or state.world.number > floor - (not own):
         return state, []
-    return break_world(state, Reason.LIMITS, f"the output holds checkpoints of world {floor}")
+    return break_world(state, Reason.RENUMBERED, f"the output holds checkpoints of world {floor}")
 
 
 def _leave(state: State, event: Leaving, now: float) -> State:

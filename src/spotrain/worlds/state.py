@@ -35,6 +35,8 @@ class Reason(StrEnum):
     NOTICE = "notice"
     GROWTH = "growth"
     LIMITS = "limits"
+    RENUMBERED = "renumbered"
+    """The output held checkpoints of a world with a higher number."""
     LOSS = "loss"
     FAILURE = "failure"
     FINISHED = "finished"
