@@ -10,6 +10,8 @@ from stacks.problems import Problem, suggestion
 if TYPE_CHECKING:
     from stacks.schema import Pool, Settings
 
+OWN_POOL = "move this type to a pool of its own"
+
 
 def problems(settings: "Settings") -> Iterator[Problem]:
     """Every broken rule of this file."""
@@ -17,7 +19,7 @@ def problems(settings: "Settings") -> Iterator[Problem]:
         path = f"pools[{index}]"
         yield from _name_is_free(path, pool, settings.pools[:index])
         yield from _zones_belong_to_the_stack(path, pool, settings.zones)
-        unknown = list(_types_are_known(path, pool))
+        unknown = [*_gpu_is_known(path, pool), *_types_are_known(path, pool)]
         yield from unknown
         if not unknown:
             yield from _types_are_one_kind(path, pool)
@@ -58,6 +60,18 @@ def _zones_belong_to_the_stack(
             )
 
 
+def _gpu_is_known(path: str, pool: "Pool") -> Iterator[Problem]:
+    known = {instance.gpu for instance in gpu_catalog().types.values()}
+    if pool.gpu not in known:
+        yield Problem(
+            path=f"{path}.gpu",
+            value=pool.gpu,
+            rule="a GPU of stacks/gpus.yaml, in lower case",
+            reason="jobs ask for it by this name, and its instance types are found by it",
+            next_step=suggestion(pool.gpu, known),
+        )
+
+
 def _types_are_known(path: str, pool: "Pool") -> Iterator[Problem]:
     known = gpu_catalog().types
     for index, name in enumerate(pool.instance_types):
@@ -76,21 +90,38 @@ def _types_are_one_kind(path: str, pool: "Pool") -> Iterator[Problem]:
     for index, instance in enumerate(types):
         place = f"{path}.instance_types[{index}]"
         if instance.gpu != pool.gpu:
-            yield _differs(place, instance, f"GPU {pool.gpu}", f"it has {instance.gpu}")
+            rule, reason = f"GPU {pool.gpu}", f"it has {instance.gpu}"
+            same = all(other.gpu == instance.gpu for other in types)
+            change = f"set {path}.gpu to {instance.gpu}" if same else OWN_POOL
+            yield _differs(place, instance, rule, reason, f"{change}, or {_types_for(pool)}")
         elif instance.gpus != pool.gpus_per_node:
-            wanted = f"{pool.gpus_per_node} GPUs a node, as gpus_per_node says"
-            yield _differs(place, instance, wanted, f"it has {instance.gpus}")
+            rule = f"{pool.gpus_per_node} GPUs a node, as gpus_per_node says"
+            same = all(other.gpus == instance.gpus for other in types)
+            change = f"set {path}.gpus_per_node to {instance.gpus}" if same else OWN_POOL
+            step = f"{change}, or {_types_for(pool)}"
+            yield _differs(place, instance, rule, f"it has {instance.gpus}", step)
         elif instance.vcpu < types[0].vcpu or instance.memory_gib < types[0].memory_gib:
             rule = f"at least the vCPU and memory of the first type, {types[0].name}"
             reason = "the autoscaler models the first type only, so a pod could be promised a "
-            yield _differs(place, instance, rule, reason + "node that cannot hold it")
+            step = f"order the types by size, or {OWN_POOL}"
+            yield _differs(place, instance, rule, reason + "node that cannot hold it", step)
 
 
-def _differs(path: str, instance: GpuInstance, rule: str, reason: str) -> Problem:
+def _types_for(pool: "Pool") -> str:
+    """Types that have what the pool promises, or at least its GPU."""
+    right_gpu = [i for i in gpu_catalog().types.values() if i.gpu == pool.gpu]
+    exact = [i for i in right_gpu if i.gpus == pool.gpus_per_node]
+    if exact:
+        return f"name types with {pool.gpu}, like {', '.join(i.name for i in exact[:3])}"
+    named = ", ".join(f"{i.name} (gpus_per_node: {i.gpus})" for i in right_gpu[:3])
+    return f"name types with {pool.gpu}, like {named}"
+
+
+def _differs(path: str, instance: GpuInstance, rule: str, reason: str, next_step: str) -> Problem:
     return Problem(
         path=path,
         value=instance.name,
         rule=rule,
         reason=f"{reason}; nodes of one pool must serve the same pods",
-        next_step="order the types by size, or move this one to a pool of its own",
+        next_step=next_step,
     )

@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
 from rich.console import Console
 
-from stacks import preview_view, schema
+from stacks import preview_view, schema, unique_keys
 from stacks.problems import Problem, SettingsError, suggestion
 from stacks.recorder import Recording, record
 
@@ -57,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m stacks.preview", description="Show what a stack would build."
     )
-    parser.add_argument("stack", help=f"one of: {', '.join(stack_names())}")
+    parser.add_argument("stack", nargs="?", default="", help=f"one of: {', '.join(stack_names())}")
     return parser
 
 
@@ -70,34 +69,60 @@ def stack_names() -> list[str]:
 def read_config(stack: str) -> dict[str, Any]:
     """The `config` of a stack file, keys without the project. Pulumi would ignore a wrong key."""
     if stack not in stack_names():
-        raise SettingsError(f"no stack {stack!r}; there are: {', '.join(stack_names())}", [])
+        raise SettingsError(_no_stack(stack), [])
     source = f"stacks/Pulumi.{stack}.yaml"
-    try:
-        document = yaml.safe_load((STACKS / f"Pulumi.{stack}.yaml").read_text())
-    except yaml.YAMLError as error:
-        raise SettingsError(f"{source} is not YAML: {error}", []) from None
+    document = unique_keys.load((STACKS / f"Pulumi.{stack}.yaml").read_text(), source)
     return checked_config(document, source)
+
+
+def _no_stack(stack: str) -> str:
+    names = ", ".join(stack_names())
+    if not stack:
+        return f"no stack named; there are: {names}\n  next    make preview STACK=dev"
+    return (
+        f"no stack {stack!r}; there are: {names}\n"
+        f"  next    copy stacks/Pulumi.dev.yaml to stacks/Pulumi.{stack}.yaml and edit it"
+    )
 
 
 def checked_config(document: object, source: str) -> dict[str, Any]:
     """The one key that we read; any other is a typo."""
-    config = document.get("config") if isinstance(document, dict) else None
+    top = document if isinstance(document, dict) else {}
     wanted = f"{schema.NAMESPACE}:{schema.KEY}"
-    given = config if isinstance(config, dict) else {}
-    problems = [
-        Problem(
-            path=f"config.{key}",
-            value="(set)",
-            rule=f"{wanted} is the only key of this project",
-            reason="Pulumi ignores a key that nobody asks for",
-            next_step=suggestion(str(key), [wanted]),
-        )
-        for key in given
-        if key != wanted
-    ]
+    given = top["config"] if isinstance(top.get("config"), dict) else {}
+    problems = [_wrong_place(str(key), wanted) for key in top if ":" in str(key)]
+    problems += [_wrong_key(str(key), given[key], wanted) for key in given if key != wanted]
     if problems or wanted not in given:
         raise SettingsError(source, problems or [schema.missing_settings(source)])
     return {schema.KEY: given[wanted]}
+
+
+def _wrong_place(key: str, wanted: str) -> Problem:
+    """A key that stands beside `config`, not in it."""
+    return Problem(
+        path=key,
+        value="(set)",
+        rule=f"{wanted}, below `config:`, is the only key of this project",
+        reason="Pulumi reads no configuration outside `config:`",
+        next_step="indent it below `config:`" if key == wanted else _instead(key, None, wanted),
+    )
+
+
+def _wrong_key(key: str, value: object, wanted: str) -> Problem:
+    return Problem(
+        path=f"config.{key}",
+        value="(set)",
+        rule=f"{wanted} is the only key of this project",
+        reason="this program asks for no other, so it would change nothing here",
+        next_step=_instead(key, value, wanted),
+    )
+
+
+def _instead(key: str, value: object, wanted: str) -> str:
+    if key == "aws:region":
+        region = value if isinstance(value, str) else "<region>"
+        return f"remove it; the region stands in {wanted}, as `region: {region}`"
+    return suggestion(key, [wanted])
 
 
 def run_program(program: Path, stack: str, config: dict[str, Any]) -> Recording:

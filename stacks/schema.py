@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from spotrain import contract
 from stacks import rules
-from stacks.problems import UNSET, Problem, SettingsError, from_pydantic
+from stacks.field_problems import from_pydantic
+from stacks.problems import UNSET, Problem, SettingsError
 
 KEY = "settings"
 NAMESPACE = "spotrain"
@@ -60,9 +61,7 @@ class ApiAccess(Section):
 class Network(Section):
     """The VPC."""
 
-    cidr: Annotated[
-        IPv4Network, Field(json_schema_extra=_words("an IPv4 block without host bits"))
-    ] = IPv4Network("10.0.0.0/16")
+    cidr: IPv4Network = IPv4Network("10.0.0.0/16")
     """Address block of the VPC, /16 to /20, private (RFC 1918); default 10.0.0.0/16. Every pod has
     an address of its own, so the largest block costs nothing and never has to be changed."""
     service_cidr: IPv4Network = IPv4Network("172.20.0.0/16")
@@ -127,9 +126,7 @@ class Pool(Section):
 
     name: Name
     """Name of the pool in node groups, labels and job placement. Renaming replaces the nodes."""
-    gpu: Annotated[
-        str, Field(pattern=r"^[a-z][a-z0-9-]*$", json_schema_extra=_words("lower case, like t4"))
-    ]
+    gpu: str
     """GPU model as a job asks for it: t4, a10g, l4, a100, h100. Checked against the types."""
     gpus_per_node: Annotated[int, Field(ge=1, le=16)]
     """GPUs of one node. The autoscaler is told this number while no node exists."""
@@ -213,6 +210,8 @@ class Settings(Section):
 
 def parse(document: object, *, source: str) -> Settings:
     """The settings in a document, or every problem with it at once."""
+    if document is None:
+        raise SettingsError(source, [missing_settings(source)])
     try:
         settings = Settings.model_validate(document)
     except ValidationError as error:
@@ -225,10 +224,7 @@ def parse(document: object, *, source: str) -> Settings:
 def load() -> Settings:
     """The settings of the stack that Pulumi runs."""
     source = f"stacks/Pulumi.{pulumi.get_stack()}.yaml"
-    document = pulumi.Config(NAMESPACE).get_object(KEY)
-    if document is None:
-        raise SettingsError(source, [missing_settings(source)])
-    return parse(document, source=source)
+    return parse(pulumi.Config(NAMESPACE).get_object(KEY), source=source)
 
 
 def missing_settings(source: str) -> Problem:

@@ -65,11 +65,36 @@ def test_every_pool_is_priced_beside_the_fixed_cost(
     assert "Spot prices are typical, and move" in text
 
 
-def test_an_unknown_stack_is_one_line_that_names_the_others(
+def test_an_unknown_stack_names_the_others_and_the_file_to_copy(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert preview.main(["prodd"]) == 2
-    assert capsys.readouterr().err == "no stack 'prodd'; there are: dev, prod\n"
+    assert capsys.readouterr().err == (
+        "no stack 'prodd'; there are: dev, prod\n"
+        "  next    copy stacks/Pulumi.dev.yaml to stacks/Pulumi.prodd.yaml and edit it\n"
+    )
+
+
+@pytest.mark.parametrize("argv", [[], [""]])
+def test_no_stack_at_all_names_those_that_exist(
+    argv: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert preview.main(argv) == 2
+    assert capsys.readouterr().err.startswith("no stack named; there are: dev, prod\n")
+
+
+def test_a_key_that_stands_twice_is_refused_with_its_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (preview.STACKS / "Pulumi.dev.yaml").read_text()
+    text = text.replace("        max_nodes: 8\n", "        max_nodes: 8\n        max_nodes: 80\n")
+    (tmp_path / "Pulumi.dev.yaml").write_text(text)
+    monkeypatch.setattr(preview, "STACKS", tmp_path)
+    lines = [n for n, line in enumerate(text.splitlines(), 1) if "  max_nodes: 8" in line]
+    assert preview.main(["dev"], build=tmp_path) == 2
+    said = capsys.readouterr().err
+    assert f"pools[0].max_nodes: line {lines[1]}, and before it line {lines[0]}\n" in said
+    assert "each key once in its section" in said
 
 
 def test_a_wrong_stack_file_is_told_without_a_traceback(
@@ -89,6 +114,13 @@ def test_a_wrong_stack_file_is_told_without_a_traceback(
     [
         pytest.param("config: [", "is not YAML", id="broken"),
         pytest.param("config:\n  aws:region: us-east-1\n", "the only key", id="other-key"),
+        pytest.param(
+            "config:\n  aws:region: us-east-1\n",
+            "spotrain:settings, as `region: us-east-1`",
+            id="aws",
+        ),
+        pytest.param("aws:region: us-east-1\n", "the region stands in", id="beside-config"),
+        pytest.param("spotrain:settings: {}\n", "indent it below `config:`", id="not-indented"),
         pytest.param("", "copy the key from stacks/Pulumi.dev.yaml", id="empty"),
     ],
 )
@@ -126,7 +158,7 @@ def test_it_runs_as_a_command_without_account_or_pulumi_cli(tmp_path: Path) -> N
         check=False,
     )
     assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
+    assert done.stderr.count("\n") == 2
 
 
 def test_nothing_of_aws_is_asked_while_the_program_loads() -> None:

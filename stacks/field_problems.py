@@ -1,0 +1,103 @@
+"""A field that pydantic refuses, as a Problem in the words of the stack file."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from stacks import wording
+from stacks.problems import UNSET, Problem, dotted, suggestion
+
+Location = tuple[str | int, ...]
+
+
+def from_pydantic(error: ValidationError, model: type[BaseModel]) -> list[Problem]:
+    """One problem an entry, with the field's own docstring as the reason."""
+    entries = error.errors()
+    places = [entry["loc"] for entry in entries]
+    return [
+        _problem(entry, model)
+        for entry in entries
+        if not (entry["type"] == "too_short" and _any_below(entry["loc"], places))
+    ]
+
+
+def _any_below(location: Location, places: Sequence[Location]) -> bool:
+    """pydantic counts only the right entries of a list, so one wrong entry makes it too short."""
+    depth = len(location)
+    return any(place[:depth] == location and len(place) > depth for place in places)
+
+
+def _problem(entry: Mapping[str, Any], model: type[BaseModel]) -> Problem:
+    location: Location = tuple(entry["loc"])
+    path = dotted(location)
+    if entry["type"] == "extra_forbidden":
+        owner = _model_at(model, location[:-1])
+        return Problem(
+            path=path,
+            value=wording.written(entry["input"]),
+            rule="no setting has this name",
+            reason="a setting that nobody reads changes nothing, so a typo would go unnoticed",
+            next_step=suggestion(str(location[-1]), owner.model_fields if owner else ()),
+        )
+    field = _field_at(model, location)
+    missing = entry["type"] == "missing" or _left_empty(entry, field)
+    required = ("required; it has no default", f"add {path}; stacks/Pulumi.dev.yaml has an example")
+    rule, next_step = required if missing else wording.of(entry, field, _pattern_rule(field))
+    specific = None if missing else wording.correction(entry)
+    return Problem(
+        path=path,
+        value=UNSET if missing else wording.written(entry["input"]),
+        rule=rule,
+        reason=_sentence(field.description) if field else "the stack cannot be built from it",
+        next_step=specific or _hint(field, "next") or next_step,
+    )
+
+
+def _left_empty(entry: Mapping[str, Any], field: FieldInfo | None) -> bool:
+    """`api_access:` with nothing behind it."""
+    named = bool(entry["loc"]) and isinstance(entry["loc"][-1], str)
+    return named and entry["input"] is None and field is not None and field.is_required()
+
+
+def _pattern_rule(field: FieldInfo | None) -> str | None:
+    """The words beside a pattern, on the field or inside `Digest | None`."""
+    inside = [part for a in get_args(field.annotation) for part in get_args(a)] if field else []
+    places = [field, *(part for part in inside if isinstance(part, FieldInfo))]
+    return next((rule for place in places if (rule := _hint(place, "rule"))), None)
+
+
+def _hint(field: FieldInfo | None, key: str) -> str | None:
+    extra = field.json_schema_extra if field else None
+    value = extra.get(key) if isinstance(extra, dict) else None
+    return value if isinstance(value, str) else None
+
+
+def _sentence(text: str | None) -> str:
+    return " ".join((text or "the stack cannot be built from it").split())
+
+
+def _field_at(model: type[BaseModel], location: Sequence[str | int]) -> FieldInfo | None:
+    names = [i for i, part in enumerate(location) if isinstance(part, str)]
+    if not names:
+        return None
+    owner = _model_at(model, location[: names[-1]])
+    return owner.model_fields.get(str(location[names[-1]])) if owner else None
+
+
+def _model_at(model: type[BaseModel], location: Sequence[str | int]) -> type[BaseModel] | None:
+    current: type[BaseModel] | None = model
+    for part in location:
+        if isinstance(part, int) or current is None:
+            continue
+        field = current.model_fields.get(part)
+        current = _section(field.annotation) if field else None
+    return current
+
+
+def _section(annotation: object) -> type[BaseModel] | None:
+    """The section inside `Section`, `Section | None` or `tuple[Section, ...]`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for a in get_args(annotation) if (found := _section(a))), None)

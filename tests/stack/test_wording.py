@@ -1,0 +1,121 @@
+"""A wrong value is answered with what to write instead, and with nothing beside it."""
+
+import copy
+from typing import Any
+
+import pytest
+import yaml
+
+from stacks import schema
+from stacks.preview import STACKS
+from stacks.problems import Problem, SettingsError
+
+SHIPPED = yaml.safe_load((STACKS / "Pulumi.dev.yaml").read_text())["config"]["spotrain:settings"]
+
+
+def refused(path: str, written: str) -> tuple[Problem, ...]:
+    """What the dev stack with this one value, as YAML, is told."""
+    document: Any = copy.deepcopy(SHIPPED)
+    *sections, name = path.split(".")
+    place = document
+    for part in sections:
+        place = place[int(part)] if part.isdigit() else place.setdefault(part, {})
+    place[name] = yaml.safe_load(written)
+    with pytest.raises(SettingsError) as error:
+        schema.parse(document, source="stacks/Pulumi.test.yaml")
+    return error.value.problems
+
+
+def the_only(path: str, written: str) -> Problem:
+    (problem,) = refused(path, written)
+    assert "Input should" not in str(problem)
+    assert "Tuple" not in str(problem)
+    return problem
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [("max_nodes", "eight"), ("max_nodes", "-1"), ("gpu", "T4"), ("max_node", "8")],
+)
+def test_a_mistake_in_a_pool_is_one_problem(name: str, written: str) -> None:
+    assert the_only(f"pools.0.{name}", written).path == f"pools[0].{name}"
+
+
+DIGEST = "an image reference that ends in @sha256:<64 hex digits>"
+CIDRS = "network.api_access.cidrs"
+RULES = [
+    ("pools.0.max_nodes", "eight", "a whole number from 1 to 100"),
+    ("region", "[us-east-1]", "a text, not a list"),
+    ("zones", "us-east-1a, us-east-1b", "a list"),
+    ("zones", "[us-east-1a]", "at least two zones"),
+    ("pools", "[]", "at least one pool"),
+    ("pools.0.instance_types", "[]", "at least one instance type"),
+    ("network.api_access", "", "required; it has no default"),
+    ("network.api_access", "{private: true}", "one of: runner, vpn"),
+    ("storage.backup", "maybe", "true or false"),
+    ("images", "{build: false, training: 'me/image:1'}", DIGEST),
+    ("cluster.admins", "[alice]", "the ARN of an IAM role or user"),
+    ("cluster", "", "a section with settings of its own"),
+]
+NEXT = [
+    (CIDRS, "[198.51.100.7/24]", "has host bits; did you mean 198.51.100.7/32 or 198.51.100.0/24?"),
+    (CIDRS, "198.51.100.7/32", "write a list: cidrs: [198.51.100.7/32]"),
+    ("network.cidr", "10.20.0.1/16", "has host bits; did you mean 10.20.0.0/16?"),
+    ("region", "[us-east-1]", "write it without brackets: region: us-east-1"),
+    ("zones", "us-east-1a, us-east-1b", "write a list: zones: [us-east-1a, us-east-1b]"),
+    ("network.api_access", "{private: true}", "write runner or vpn"),
+    ("pools.0.name", "T4-Spot", "write t4-spot"),
+    ("pools", "[t4]", "write settings below pools[0]; stacks/Pulumi.dev.yaml has an example"),
+    ("zones", "[us-east-1a, ]", "add to zones; stacks/Pulumi.dev.yaml has an example"),
+    ("region", "5", 'YAML reads it as a number; write it in quotes: "5"'),
+    ("pools.0.gpu", "T4", "did you mean 't4'? known here: a100, a10g, h100, l4, t4"),
+    ("cluster", "", "give cluster a value, or remove the line"),
+]
+
+
+@pytest.mark.parametrize(("path", "written", "rule"), RULES)
+def test_the_rule_is_in_the_words_of_the_file(path: str, written: str, rule: str) -> None:
+    assert the_only(path, written).rule == rule
+
+
+@pytest.mark.parametrize(("path", "written", "step"), NEXT)
+def test_the_next_step_is_what_to_write(path: str, written: str, step: str) -> None:
+    assert the_only(path, written).next_step == step
+
+
+def test_a_section_left_empty_is_told_as_one_not_set() -> None:
+    problem = the_only("network.api_access", "")
+    assert problem.value == "(not set)"
+    assert "private: runner" in problem.next_step
+
+
+@pytest.mark.parametrize("written", ["1.30", '"1.30"', "1.36"])
+def test_a_version_is_answered_with_those_supported_in_quotes(written: str) -> None:
+    assert the_only("cluster.version", written).next_step.startswith('write "1.35" or "1.36"')
+
+
+def test_types_with_another_gpu_name_both_ways_out() -> None:
+    first, second = refused("pools.0.gpu", "h100")
+    assert first.next_step == second.next_step
+    assert first.next_step.startswith("set pools[0].gpu to t4, or name types with h100, like p5.")
+
+
+def test_types_that_differ_in_number_name_both_ways_out() -> None:
+    problem, _ = refused("pools.0.gpus_per_node", "4")
+    ways = "set pools[0].gpus_per_node to 1, or name types with t4, like g4dn.12xlarge"
+    assert problem.next_step == ways
+
+
+def test_one_type_of_another_gpu_is_sent_to_a_pool_of_its_own() -> None:
+    step = the_only("pools.0.instance_types", "[g4dn.xlarge, g5.xlarge]").next_step
+    assert step.startswith("move this type to a pool of its own, or name types with t4, like g4dn.")
+
+
+def test_settings_left_empty_are_told_as_not_set() -> None:
+    with pytest.raises(SettingsError, match=r"copy the key from stacks/Pulumi\.dev\.yaml"):
+        schema.parse(None, source="stacks/Pulumi.test.yaml")
+
+
+def test_a_value_is_shown_as_yaml_has_it() -> None:
+    assert the_only("region", "[us-east-1]").value == "[us-east-1]"
+    assert the_only("network.nat", "true").value == "true"
