@@ -104,7 +104,7 @@ def find_problems(
         problems.extend(samples.problems)
     for world, after in pairwise(worlds):
         problems.extend(_problems_between(world, after))
-    missing = {"notice", "growth", "loss"} - {str(world.reason) for world in worlds}
+    missing = {*PLANNED, "loss"} - {str(world.reason) for world in worlds}
     problems.extend(f"no world ended by a {reason}" for reason in sorted(missing))
     return tuple(problems)
 

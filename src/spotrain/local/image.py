@@ -30,7 +30,6 @@ class Launch:
     command: tuple[str, ...]
     environment: Mapping[str, str]
     workdir: Path
-    grace_seconds: int
 
 
 def plan_launch(
@@ -62,7 +61,6 @@ def plan_launch(
         command=tuple(expanded),
         environment={**_inherited(), **environment, **extra},
         workdir=Path(_relocate(workdir, mounts)) if workdir else image.workdir,
-        grace_seconds=spec.get("terminationGracePeriodSeconds", 30),
     )
 
 
