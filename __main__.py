@@ -9,17 +9,18 @@ import pulumi
 from components.platform.elastic_jobs import ElasticJobs, ElasticJobsArgs
 from components.platform.job_namespace import JobNamespace, JobNamespaceArgs
 from components.platform.shared_volume import SharedVolume, SharedVolumeArgs
-from stacks import rules, schema
-from stacks.clouds import build_cloud
+from stacks import schema
+from stacks.clouds import support
 
 # 1. Settings: read once, refused with a reason
 settings = schema.load()
 tags = {"project": pulumi.get_project(), "stack": pulumi.get_stack()}
-for warning in rules.warnings(settings):
+selected = support(settings.cloud)
+for warning in selected.warnings(settings):
     pulumi.log.warn(warning)
 
 # 2. Cloud: network, cluster, nodes, storage, images
-cloud = build_cloud(settings, tags)
+cloud = selected.build(settings, tags)
 
 # 3. Job namespace: where researchers' jobs run, and the controller's rights in it
 jobs = JobNamespace(
@@ -31,7 +32,7 @@ SharedVolume(
     "shared",
     SharedVolumeArgs(
         namespace=jobs.name,
-        volume=cloud.volume,
+        volume=cloud.volumes[0],
         image=cloud.images.controller,
         kubernetes=cloud.kubernetes,
         after=cloud.ready,

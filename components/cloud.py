@@ -43,13 +43,70 @@ class Pool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Volume:
-    """A file system that every node can mount at once, as a CSI volume."""
+class CsiVolume:
+    """What a driver mounts by its handle."""
 
     driver: str
     handle: pulumi.Input[str]
     attributes: Mapping[str, pulumi.Input[str]] = field(default_factory=dict)
     mount_options: Sequence[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class NfsVolume:
+    """A folder that a file server exports."""
+
+    server: str
+    path: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostPathVolume:
+    """A folder of the node: for a cluster of one node."""
+
+    path: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassVolume:
+    """What a storage class makes; it must be one whose volumes many nodes mount at once."""
+
+    storage_class: str
+
+
+VolumeSource = CsiVolume | NfsVolume | HostPathVolume | ClassVolume
+
+
+@dataclass(frozen=True, kw_only=True)
+class Volume:
+    """Storage that every pod of every job can mount, as a claim in the job namespace."""
+
+    claim: str
+    """Name of the claim (`contract.VOLUME_CLAIM`, `contract.BUCKET_CLAIM`)."""
+    source: VolumeSource
+    mount: str
+    """Where jobs mount it."""
+    folders: tuple[str, ...] = ()
+    """Made once, writable by `contract.JOB_UID`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlertReceiver:
+    """Where Alertmanager sends messages for people, in its own words."""
+
+    kind: str
+    """Key of the receiver's settings: sns_configs, webhook_configs, ..."""
+    settings: Mapping[str, pulumi.Input[object]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PriceSource:
+    """How spot prices are refreshed: arguments and environment of `python -m spotrain.clouds`."""
+
+    arguments: tuple[pulumi.Input[str], ...]
+    environment: Mapping[str, pulumi.Input[str]] = field(default_factory=dict)
+    ready: tuple[pulumi.Resource, ...] = ()
+    """The identity of its pods; one that starts before never gets it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,9 +123,14 @@ class Cloud:
 
     kubernetes: k8s.Provider
     pools: tuple[Pool, ...]
-    volume: Volume
-    storage_class: str
-    """For volumes that somebody asks for beside the shared one."""
+    volumes: tuple[Volume, ...]
+    """The shared one with data/ and output/ first."""
+    block_storage_class: str | None
+    """For the disks of the platform's own services; None: the cluster's default class."""
+    alert_receiver: AlertReceiver | None
+    """None: nobody is told."""
+    prices: PriceSource | None
+    """None: the prices in the pools are all there is."""
     images: ImageReferences
     ready: tuple[pulumi.Resource, ...]
     """Pods can be scheduled, and mount the volume, once these exist. Whatever runs pods depends on

@@ -92,12 +92,12 @@ def _model_at(model: type[BaseModel], location: Sequence[str | int]) -> type[Bas
         if isinstance(part, int) or current is None:
             continue
         field = current.model_fields.get(part)
-        current = _section(field.annotation) if field else None
+        current = section_in(field.annotation) if field else None
     return current
 
 
-def _section(annotation: object) -> type[BaseModel] | None:
+def section_in(annotation: object) -> type[BaseModel] | None:
     """The section inside `Section`, `Section | None` or `tuple[Section, ...]`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    return next((found for a in get_args(annotation) if (found := _section(a))), None)
+    return next((found for a in get_args(annotation) if (found := section_in(a))), None)

@@ -8,33 +8,30 @@ from rich.markup import escape
 from rich.table import Table
 from rich.tree import Tree
 
-from stacks.costs import HOURS_PER_MONTH, fixed_costs, pool_price, usage_notes
-from stacks.instances import gpu_catalog
+from stacks.bill import HOURS_PER_MONTH, Bill
+from stacks.clouds import support
+from stacks.platform_schema import PlatformSettings
 from stacks.recorder import Recording, Registration
-from stacks.schema import Settings
 
 
-def show(console: Console, stack: str, settings: Settings, recording: Recording) -> None:
+def show(console: Console, stack: str, settings: PlatformSettings, recording: Recording) -> None:
     """Everything, top to bottom."""
+    selected = support(settings.cloud)
+    bill = selected.bill(settings, numbers_by_type(recording))
     for warning in recording.warnings:
         console.print(f"[yellow]warning[/] {escape(warning)}", soft_wrap=False)
-    console.print(
-        f"[bold]{stack}[/]: {settings.cloud} {settings.region}, {len(settings.zones)} zones, "
-        f"Kubernetes {settings.cluster.version}"
-    )
+    console.print(f"[bold]{stack}[/]: {selected.place(settings)}")
     console.print(resource_tree(recording))
     console.print()
     console.print(counts_table(console, recording))
-    console.print()
-    console.print(fixed_table(settings, recording))
-    console.print(f"[dim]On top, with use: {'; '.join(usage_notes())}.[/]")
-    console.print()
-    console.print(gpu_table(settings))
-    catalog = gpu_catalog()
-    console.print(
-        f"[dim]{catalog.source}, {settings.region}, as of {catalog.as_of}. Spot prices are "
-        "typical, and move by zone and by hour.[/]"
-    )
+    if bill.fixed:
+        console.print()
+        console.print(fixed_table(bill))
+        console.print(f"[dim]On top, with use: {'; '.join(bill.usage)}.[/]")
+    if bill.pools:
+        console.print()
+        console.print(gpu_table(bill))
+        console.print(f"[dim]{bill.source}[/]")
 
 
 def resource_tree(recording: Recording) -> Tree:
@@ -100,16 +97,15 @@ def _table(title: str) -> Table:
     return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
 
 
-def fixed_table(settings: Settings, recording: Recording) -> Table:
+def fixed_table(bill: Bill) -> Table:
     """The bill of a month in which nobody trains."""
     table = _table("Fixed cost, while nobody trains")
     table.add_column("What")
     table.add_column("Quantity", justify="right")
     table.add_column("$ a month", justify="right")
-    total = 0.0
-    for line in fixed_costs(settings, numbers_by_type(recording)):
+    for line in bill.fixed:
         table.add_row(line.what, line.quantity, f"{line.usd_per_month:,.2f}")
-        total += line.usd_per_month
+    total = bill.usd_per_month
     table.add_section()
     table.add_row(
         "[bold]Total[/]", f"[dim]${total / HOURS_PER_MONTH:.2f}/h[/]", f"[bold]{total:,.2f}[/]"
@@ -117,28 +113,23 @@ def fixed_table(settings: Settings, recording: Recording) -> Table:
     return table
 
 
-def gpu_table(settings: Settings) -> Table:
+def gpu_table(bill: Bill) -> Table:
     """What a GPU hour costs in each pool, spot beside on demand."""
     table = _table("GPU hours, in $ per GPU and hour, while somebody trains")
     table.add_column("Pool")
     table.add_column("Nodes from")
-    for heading in ("GPUs", "Spot", "On demand", "Saves", "Most"):
+    for heading in ("GPUs", "Spot", "On demand", "Saves", "At most"):
         table.add_column(heading, justify="right")
-    for pool in settings.pools:
-        price = pool_price(pool, settings.region)
-        spot, demand = (
-            price.spot_usd_per_hour / price.gpus,
-            price.on_demand_usd_per_hour / price.gpus,
-        )
-        most = pool.max_nodes * len(pool.zones or settings.zones) * price.gpus
-        on_spot = pool.capacity == "spot"
+    for pool in bill.pools:
+        spot = pool.spot_usd_per_hour / pool.gpus_per_node
+        demand = pool.on_demand_usd_per_hour / pool.gpus_per_node
         table.add_row(
-            pool.name,
-            price.instance_type,
-            f"{price.gpus} {pool.gpu}",
-            f"[bold]{spot:.3f}[/]" if on_spot else "-",
-            f"{demand:.3f}" if on_spot else f"[bold]{demand:.3f}[/]",
-            f"{price.saving:.0%}" if on_spot else "-",
-            f"{most} GPUs",
+            pool.pool,
+            pool.instance_type,
+            f"{pool.gpus_per_node} {pool.gpu}",
+            f"[bold]{spot:.3f}[/]" if pool.is_spot else "-",
+            f"{demand:.3f}" if pool.is_spot else f"[bold]{demand:.3f}[/]",
+            f"{pool.saving:.0%}" if pool.is_spot else "-",
+            f"{pool.most_nodes * pool.gpus_per_node} GPUs",
         )
     return table

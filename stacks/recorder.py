@@ -149,7 +149,7 @@ class _Monitor(sdk.MockMonitor):
             self._recording.resources.append(registration)
         self._answers.current.registration = registration
         if request.type == "eks:index:Cluster":
-            self._answers.current.control_plane = self._control_plane(urn, request.name)
+            self._answers.current.control_plane = self._control_plane(urn, request)
         with _event_loop():
             return super().RegisterResource(request)  # type: ignore[no-untyped-call]
 
@@ -157,11 +157,12 @@ class _Monitor(sdk.MockMonitor):
         with _event_loop():
             return super().Invoke(request)  # type: ignore[no-untyped-call]
 
-    def _control_plane(self, urn: str, name: str) -> dict[str, str]:
+    def _control_plane(self, urn: str, request: Any) -> dict[str, str]:
         """Registers the aws.eks.Cluster of the pulumi_eks component; returns a reference to it."""
         prefix, own_name = urn.rsplit("::", 1)
         child = f"{prefix}$aws:eks/cluster:Cluster::{own_name}-eksCluster"
-        state = stand_ins.eks_cluster(name, self._answers.region)
+        physical = request.object.fields["name"].string_value or f"{request.name}-0000000"
+        state = stand_ins.eks_cluster(physical, self._answers.region)
         self.resources[child] = self.ResourceRegistration(child, state["name"], state)
         return {SIGNATURE: RESOURCE, "urn": child, "id": state["name"], "packageVersion": ""}
 

@@ -14,6 +14,7 @@ import yaml
 
 from components.aws import autoscaler_rights
 from components.aws.pod_role import PodRole, PodRoleArgs
+from components.aws.reference import ClusterReference
 
 NAME = "cluster-autoscaler"
 NAMESPACE = "kube-system"
@@ -29,18 +30,22 @@ IMAGES = {
 PRIORITIES = "cluster-autoscaler-priority-expander"
 """The name under which the autoscaler looks for priorities."""
 STATUS = "cluster-autoscaler-status"
-SCALE_DOWN_AFTER = "10m"
-PROVISION_WITHIN = "5m"
-"""Spot capacity that has not come by then is not there: try the next group."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AutoscalerShape:
+    """What a stack file decides about scaling."""
+
+    idle_minutes: int
+    """After which a node that nobody needs goes away."""
+    provision_minutes: int
+    """In which an ordered node must have come, before another group is tried."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AutoscalerArgs:
-    region: str
-    version: str
-    cluster_name: pulumi.Output[str]
-    cluster_arn: pulumi.Output[str]
-    kubernetes: k8s.Provider
+    shape: AutoscalerShape
+    cluster: ClusterReference
     spot_groups: Sequence[pulumi.Input[str]]
     """Scaling groups that are tried first."""
     on_demand_groups: Sequence[pulumi.Input[str]]
@@ -57,7 +62,7 @@ class Autoscaler(pulumi.ComponentResource):
     ) -> None:
         super().__init__("spotrain:aws:Autoscaler", name, {}, opts)
         self._name, self._args = name, args
-        self._kube = pulumi.ResourceOptions(parent=self, provider=args.kubernetes)
+        self._kube = pulumi.ResourceOptions(parent=self, provider=args.cluster.kubernetes)
         identity = self._identity()
         account = k8s.core.v1.ServiceAccount(
             f"{name}-account", metadata=_metadata(NAME), opts=self._kube
@@ -94,17 +99,17 @@ class Autoscaler(pulumi.ComponentResource):
         role = PodRole(
             f"{self._name}-identity",
             PodRoleArgs(
-                cluster_arn=args.cluster_arn,
+                cluster_arn=args.cluster.arn,
                 namespace=NAMESPACE,
                 service_account=NAME,
-                statements=autoscaler_rights.aws_statements(args.cluster_name, args.cluster_arn),
+                statements=autoscaler_rights.aws_statements(args.cluster.name, args.cluster.arn),
                 tags=args.tags,
             ),
             pulumi.ResourceOptions(parent=self),
         )
         return aws.eks.PodIdentityAssociation(
             f"{self._name}-identity",
-            cluster_name=args.cluster_name,
+            cluster_name=args.cluster.name,
             namespace=NAMESPACE,
             service_account=NAME,
             role_arn=role.arn,
@@ -171,11 +176,11 @@ class Autoscaler(pulumi.ComponentResource):
     def _container(self) -> k8s.core.v1.ContainerArgs:
         return k8s.core.v1.ContainerArgs(
             name=NAME,
-            image=IMAGES[self._args.version],
+            image=IMAGES[self._args.cluster.version],
             command=["./cluster-autoscaler"],
-            args=self._args.cluster_name.apply(flags),
+            args=self._args.cluster.name.apply(lambda name: flags(name, self._args.shape)),
             # The metadata service answers one hop only, so the region comes from here.
-            env=[k8s.core.v1.EnvVarArgs(name="AWS_REGION", value=self._args.region)],
+            env=[k8s.core.v1.EnvVarArgs(name="AWS_REGION", value=self._args.cluster.region)],
             ports=[k8s.core.v1.ContainerPortArgs(name="metrics", container_port=PORT)],
             liveness_probe=k8s.core.v1.ProbeArgs(
                 http_get=k8s.core.v1.HTTPGetActionArgs(path="/health-check", port="metrics"),
@@ -203,7 +208,7 @@ def priorities(spot: Sequence[str], on_demand: Sequence[str]) -> str:
     return yaml.safe_dump({**{k: v for k, v in ranked.items() if v}, 10: [".*"]})
 
 
-def flags(cluster_name: str) -> list[str]:
+def flags(cluster_name: str, shape: AutoscalerShape) -> list[str]:
     """Every flag that differs from the autoscaler's own default, and what it is for."""
     tag = autoscaler_rights.DISCOVERY_TAG
     return [
@@ -212,9 +217,9 @@ def flags(cluster_name: str) -> list[str]:
         f"--node-group-auto-discovery=asg:tag={tag}/enabled,{tag}/{cluster_name}",
         # The controller has chosen pool and zone; these decide only between equals.
         "--expander=priority,least-waste",
-        f"--max-node-provision-time={PROVISION_WITHIN}",
-        f"--scale-down-unneeded-time={SCALE_DOWN_AFTER}",
-        f"--scale-down-delay-after-add={SCALE_DOWN_AFTER}",
+        f"--max-node-provision-time={shape.provision_minutes}m",
+        f"--scale-down-unneeded-time={shape.idle_minutes}m",
+        f"--scale-down-delay-after-add={shape.idle_minutes}m",
         # Idle GPU nodes must go, whatever DaemonSets and empty volumes are on them.
         "--ignore-daemonsets-utilization=true",
         "--skip-nodes-with-local-storage=false",

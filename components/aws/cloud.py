@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_aws as aws
 
-from components.aws.autoscaler import Autoscaler, AutoscalerArgs
+from components.aws.autoscaler import Autoscaler, AutoscalerArgs, AutoscalerShape
 from components.aws.cluster import Cluster, ClusterArgs, ClusterShape
 from components.aws.cluster_addons import ClusterAddOns, ClusterAddOnsArgs
 from components.aws.gpu_pool import GpuPool, GpuPoolArgs, PoolShape
@@ -27,8 +27,10 @@ class AwsCloudArgs:
     network: NetworkArgs
     cluster: ClusterShape
     addon_versions: Mapping[str, str]
+    """Add-on -> version; EKS chooses for one that is not here."""
     managers: ManagersShape
     pools: tuple[PoolShape, ...]
+    autoscaler: AutoscalerShape
     storage: StorageShape
     images: ImageReferences | None
     """None: build them."""
@@ -71,10 +73,12 @@ class AwsCloud(pulumi.ComponentResource):
 
         # 4. What the platform gets
         self.cloud = Cloud(
-            kubernetes=cluster.provider,
+            kubernetes=cluster.reference.kubernetes,
             pools=tuple(pool.pool for pool in pools),
-            volume=storage.volume,
-            storage_class=storage.storage_class,
+            volumes=(storage.volume,),
+            block_storage_class=None,
+            alert_receiver=None,
+            prices=None,
             images=args.images or self._images(),
             ready=(*running, *storage.ready),
             outputs={"login": cluster.login_command, "mount": storage.mount_command},
@@ -82,33 +86,25 @@ class AwsCloud(pulumi.ComponentResource):
         self.register_outputs({})
 
     def _cluster(self, network: Network) -> Cluster:
-        args = self._args
-        return Cluster(
-            "cluster",
-            ClusterArgs(
-                shape=args.cluster,
-                region=args.network.region,
-                vpc_id=network.vpc_id,
-                vpc_cidr=args.network.cidr,
-                subnet_ids=list(network.private_subnet_ids.values()),
-                tags=args.tags,
-            ),
-            self._child,
+        args = ClusterArgs(
+            shape=self._args.cluster,
+            region=self._args.network.region,
+            vpc_id=network.vpc_id,
+            vpc_cidr=self._args.network.cidr,
+            subnet_ids=list(network.private_subnet_ids.values()),
+            tags=self._args.tags,
         )
+        return Cluster("cluster", args, self._child)
 
     def _node_addons(self, cluster: Cluster) -> NodeAddOns:
         args = NodeAddOnsArgs(
-            cluster_name=cluster.name,
-            cluster_arn=cluster.arn,
-            versions=self._args.addon_versions,
-            tags=self._args.tags,
+            cluster=cluster.reference, versions=self._args.addon_versions, tags=self._args.tags
         )
         return NodeAddOns("node-addons", args, self._child)
 
     def _cluster_addons(self, cluster: Cluster, managers: Managers) -> ClusterAddOns:
         args = ClusterAddOnsArgs(
-            cluster_name=cluster.name,
-            kubernetes=cluster.provider,
+            cluster=cluster.reference,
             versions=self._args.addon_versions,
             after=(managers.group,),
             tags=self._args.tags,
@@ -118,20 +114,15 @@ class AwsCloud(pulumi.ComponentResource):
     def _managers(
         self, network: Network, cluster: Cluster, role: NodeRole, after: Resources
     ) -> Managers:
-        args = self._args
-        return Managers(
-            "managers",
-            ManagersArgs(
-                shape=args.managers,
-                cluster_name=cluster.name,
-                version=args.cluster.version,
-                role_arn=role.arn,
-                subnet_ids=list(network.private_subnet_ids.values()),
-                after=after,
-                tags=args.tags,
-            ),
-            self._child,
+        args = ManagersArgs(
+            shape=self._args.managers,
+            cluster=cluster.reference,
+            role_arn=role.arn,
+            subnet_ids=list(network.private_subnet_ids.values()),
+            after=after,
+            tags=self._args.tags,
         )
+        return Managers("managers", args, self._child)
 
     def _pools(
         self, network: Network, cluster: Cluster, role: NodeRole, after: Resources
@@ -141,8 +132,7 @@ class AwsCloud(pulumi.ComponentResource):
                 f"gpu-{shape.pool.name}",
                 GpuPoolArgs(
                     shape=shape,
-                    cluster_name=cluster.name,
-                    version=self._args.cluster.version,
+                    cluster=cluster.reference,
                     role_arn=role.arn,
                     subnet_ids=network.private_subnet_ids,
                     after=after,
@@ -154,44 +144,32 @@ class AwsCloud(pulumi.ComponentResource):
         ]
 
     def _storage(self, network: Network, cluster: Cluster, after: Resources) -> Storage:
-        args = self._args
-        return Storage(
-            "storage",
-            StorageArgs(
-                shape=args.storage,
-                vpc_id=network.vpc_id,
-                subnet_ids=network.private_subnet_ids,
-                cluster_name=cluster.name,
-                cluster_arn=cluster.arn,
-                node_security_group_id=cluster.security_group_id,
-                kubernetes=cluster.provider,
-                driver_version=args.addon_versions.get("aws-efs-csi-driver"),
-                after=after,
-                tags=args.tags,
-            ),
-            self._child,
+        args = StorageArgs(
+            shape=self._args.storage,
+            vpc_id=network.vpc_id,
+            subnet_ids=network.private_subnet_ids,
+            cluster=cluster.reference,
+            node_security_group_id=cluster.security_group_id,
+            driver_version=self._args.addon_versions.get("aws-efs-csi-driver"),
+            after=after,
+            tags=self._args.tags,
         )
+        return Storage("storage", args, self._child)
 
     def _autoscaler(self, cluster: Cluster, pools: list[GpuPool], after: Resources) -> Autoscaler:
         def groups(capacity: str) -> list[pulumi.Output[str]]:
             chosen = [pool for pool in pools if pool.pool.capacity == capacity]
             return [name for pool in chosen for name in pool.scaling_group_names]
 
-        return Autoscaler(
-            "autoscaler",
-            AutoscalerArgs(
-                region=self._args.network.region,
-                version=self._args.cluster.version,
-                cluster_name=cluster.name,
-                cluster_arn=cluster.arn,
-                kubernetes=cluster.provider,
-                spot_groups=groups(contract.CAPACITY_SPOT),
-                on_demand_groups=groups(contract.CAPACITY_ON_DEMAND),
-                after=after,
-                tags=self._args.tags,
-            ),
-            self._child,
+        args = AutoscalerArgs(
+            shape=self._args.autoscaler,
+            cluster=cluster.reference,
+            spot_groups=groups(contract.CAPACITY_SPOT),
+            on_demand_groups=groups(contract.CAPACITY_ON_DEMAND),
+            after=after,
+            tags=self._args.tags,
         )
+        return Autoscaler("autoscaler", args, self._child)
 
     def _images(self) -> ImageReferences:
         args = ImagesArgs(bases=self._args.image_bases, tags=self._args.tags)

@@ -9,8 +9,10 @@ import pulumi
 import pulumi_aws as aws
 import pulumi_eks as eks
 import pulumi_kubernetes as k8s
+import pulumi_random as random
 
-ADMIN_POLICY = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
+from components.aws.access import Access, AccessArgs
+from components.aws.reference import ClusterReference
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +26,11 @@ class ClusterShape:
     private_cidrs: tuple[IPv4Network, ...]
     """Who, beside the VPC, may reach the private endpoint."""
     admins: tuple[str, ...]
+    """Principals with full rights."""
+    researchers: tuple[str, ...]
+    """Principals that are nothing but members of the researchers' group."""
     log_types: tuple[str, ...]
+    log_days: int
     deletion_protection: bool
 
 
@@ -45,15 +51,13 @@ class Cluster(pulumi.ComponentResource):
     (six times dearer) support, a node group, two security groups and unmanaged add-ons.
     """
 
-    name: pulumi.Output[str]
-    arn: pulumi.Output[str]
+    reference: ClusterReference
     security_group_id: pulumi.Output[str]
     """The group that EKS puts on control plane and managed nodes."""
     kubeconfig: pulumi.Output[str]
     """Secret: whoever has it and AWS credentials can talk to the cluster."""
     login_command: pulumi.Output[str]
     """How a person gets a kubeconfig of their own."""
-    provider: k8s.Provider
 
     def __init__(
         self, name: str, args: ClusterArgs, opts: pulumi.ResourceOptions | None = None
@@ -62,28 +66,43 @@ class Cluster(pulumi.ComponentResource):
         self._name, self._args = name, args
         self._child = pulumi.ResourceOptions(parent=self)
         plane = self._control_plane().eks_cluster
-        self.name, self.arn = plane.name, plane.arn
         self.security_group_id = plane.vpc_config.cluster_security_group_id
         self.login_command = pulumi.Output.concat(
-            f"aws eks update-kubeconfig --region {args.region} --name ", self.name
+            f"aws eks update-kubeconfig --region {args.region} --name ", plane.name
         )
-        ways_in = self._ways_in() + self._admins()
+        access = Access(
+            f"{name}-access",
+            AccessArgs(
+                cluster_name=plane.name,
+                admins=args.shape.admins,
+                researchers=args.shape.researchers,
+                tags=args.tags,
+            ),
+            self._child,
+        )
         self.kubeconfig = pulumi.Output.secret(
             pulumi.Output.all(
                 endpoint=plane.endpoint,
                 authority=plane.certificate_authority.data,
-                cluster=self.name,
+                cluster=plane.name,
             ).apply(lambda parts: kubeconfig(region=args.region, **parts))
         )
-        self.provider = k8s.Provider(
+        provider = k8s.Provider(
             f"{name}-kubernetes",
             kubeconfig=self.kubeconfig,
             # A changed kubeconfig is the same cluster; without this every object is replaced.
-            cluster_identifier=self.arn,
+            cluster_identifier=plane.arn,
             enable_server_side_apply=True,
-            opts=pulumi.ResourceOptions(parent=self, depends_on=ways_in),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[*self._ways_in(), *access.ready]),
         )
-        self.register_outputs({"name": self.name, "arn": self.arn})
+        self.reference = ClusterReference(
+            name=plane.name,
+            arn=plane.arn,
+            region=args.region,
+            version=args.shape.version,
+            kubernetes=provider,
+        )
+        self.register_outputs({"name": plane.name, "arn": plane.arn})
 
     def _control_plane(self) -> eks.Cluster:
         args, shape = self._args, self._args.shape
@@ -95,8 +114,10 @@ class Cluster(pulumi.ComponentResource):
             tags=dict(args.tags),
             opts=self._child,
         )
+        name = self._physical_name()
         return eks.Cluster(
             self._name,
+            name=name,
             version=shape.version,
             upgrade_policy=aws.eks.ClusterUpgradePolicyArgs(support_type="STANDARD"),
             authentication_mode=eks.AuthenticationMode.API,
@@ -120,8 +141,39 @@ class Cluster(pulumi.ComponentResource):
             kube_proxy_addon_options=eks.KubeProxyAddonOptionsArgs(enabled=False),
             tags=dict(args.tags),
             cluster_tags=dict(args.tags),
+            opts=pulumi.ResourceOptions.merge(
+                self._child, pulumi.ResourceOptions(depends_on=self._log_group(name))
+            ),
+        )
+
+    def _physical_name(self) -> pulumi.Output[str]:
+        """Known before the cluster, for its log group; another one for every new cluster, so that
+        a replacement never meets the name of what it replaces."""
+        args = self._args
+        suffix = random.RandomString(
+            f"{self._name}-suffix",
+            length=6,
+            upper=False,
+            special=False,
+            # What makes AWS replace the cluster.
+            keepers={"vpc": args.vpc_id, "service_cidr": str(args.shape.service_cidr)},
             opts=self._child,
         )
+        stack = args.tags["stack"].replace(".", "-")
+        return pulumi.Output.concat(f"{args.tags['project']}-{stack}-", suffix.id)
+
+    def _log_group(self, cluster: pulumi.Output[str]) -> list[pulumi.Resource]:
+        """Made before EKS makes it by itself, which would keep the logs for ever."""
+        if not self._args.shape.log_types:
+            return []
+        group = aws.cloudwatch.LogGroup(
+            f"{self._name}-logs",
+            name=pulumi.Output.concat("/aws/eks/", cluster, "/cluster"),
+            retention_in_days=self._args.shape.log_days,
+            tags=dict(self._args.tags),
+            opts=self._child,
+        )
+        return [group]
 
     def _ways_in(self) -> list[pulumi.Resource]:
         """A private endpoint admits only nodes until a rule admits the rest of the VPC."""
@@ -141,29 +193,6 @@ class Cluster(pulumi.ComponentResource):
             )
             for block in (self._args.vpc_cidr, *self._args.shape.private_cidrs)
         ]
-
-    def _admins(self) -> list[pulumi.Resource]:
-        resources: list[pulumi.Resource] = []
-        for principal in self._args.shape.admins:
-            key = principal.split(":", 4)[4].replace(":", "-").replace("/", "-")
-            entry = aws.eks.AccessEntry(
-                f"{self._name}-admin-{key}",
-                cluster_name=self.name,
-                principal_arn=principal,
-                type="STANDARD",
-                tags=dict(self._args.tags),
-                opts=self._child,
-            )
-            grant = aws.eks.AccessPolicyAssociation(
-                f"{self._name}-admin-{key}",
-                cluster_name=self.name,
-                principal_arn=entry.principal_arn,
-                policy_arn=ADMIN_POLICY,
-                access_scope=aws.eks.AccessPolicyAssociationAccessScopeArgs(type="cluster"),
-                opts=self._child,
-            )
-            resources += [entry, grant]
-        return resources
 
 
 def _key(block: IPv4Network) -> str:

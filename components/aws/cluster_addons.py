@@ -4,18 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pulumi
-import pulumi_aws as aws
-import pulumi_kubernetes as k8s
 
+from components.aws.addon import AddOn, AddOnArgs
+from components.aws.reference import ClusterReference
 from components.manifest import Manifest, ManifestArgs
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterAddOnsArgs:
-    cluster_name: pulumi.Input[str]
-    kubernetes: k8s.Provider
+    cluster: ClusterReference
     versions: Mapping[str, str]
-    """Add-on -> version, where somebody pinned it."""
+    """Add-on -> version; EKS chooses for one that is not here."""
     after: Sequence[pulumi.Resource]
     """Nodes: EKS calls an add-on healthy, and ends its creation, only when its pods run."""
     tags: Mapping[str, str]
@@ -30,20 +29,22 @@ class ClusterAddOns(pulumi.ComponentResource):
         self, name: str, args: ClusterAddOnsArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("spotrain:aws:ClusterAddOns", name, {}, opts)
-        dns = aws.eks.Addon(
-            f"{name}-coredns",
-            addon_name="coredns",
-            addon_version=args.versions.get("coredns"),
-            cluster_name=args.cluster_name,
-            resolve_conflicts_on_create="OVERWRITE",
-            resolve_conflicts_on_update="OVERWRITE",
-            tags=dict(args.tags),
-            opts=pulumi.ResourceOptions(parent=self, depends_on=list(args.after)),
-        )
+        child = pulumi.ResourceOptions(parent=self)
+        dns = AddOn(
+            f"{name}-dns",
+            AddOnArgs(
+                addon="coredns",
+                version=args.versions.get("coredns"),
+                cluster=args.cluster,
+                after=args.after,
+                tags=args.tags,
+            ),
+            child,
+        ).addon
         Manifest(
             f"{name}-device-plugin",
             ManifestArgs(file="device-plugin.yaml"),
-            pulumi.ResourceOptions(parent=self, providers=[args.kubernetes]),
+            pulumi.ResourceOptions(parent=self, providers=[args.cluster.kubernetes]),
         )
         self.ready = (dns,)
         self.register_outputs({})

@@ -7,6 +7,7 @@ import pulumi
 import pulumi_aws as aws
 
 from components.aws.nodes import KEEP_DESIRED_SIZE, launch_template, template_reference
+from components.aws.reference import ClusterReference
 from components.cloud import Pool
 from spotrain import contract
 
@@ -34,8 +35,7 @@ class PoolShape:
 @dataclass(frozen=True, kw_only=True)
 class GpuPoolArgs:
     shape: PoolShape
-    cluster_name: pulumi.Input[str]
-    version: str
+    cluster: ClusterReference
     role_arn: pulumi.Input[str]
     subnet_ids: Mapping[str, pulumi.Input[str]]
     """Zone -> private subnet."""
@@ -78,8 +78,8 @@ class GpuPool(pulumi.ComponentResource):
         )
         return aws.eks.NodeGroup(
             f"{self._name}-{zone}",
-            cluster_name=args.cluster_name,
-            version=args.version,
+            cluster_name=args.cluster.name,
+            version=args.cluster.version,
             node_role_arn=args.role_arn,
             subnet_ids=[args.subnet_ids[zone]],
             ami_type="AL2023_x86_64_NVIDIA",

@@ -7,6 +7,7 @@ import pulumi
 import pulumi_aws as aws
 
 from components.aws.nodes import KEEP_DESIRED_SIZE, launch_template, template_reference
+from components.aws.reference import ClusterReference
 from spotrain import contract
 
 
@@ -23,8 +24,7 @@ class ManagersShape:
 @dataclass(frozen=True, kw_only=True)
 class ManagersArgs:
     shape: ManagersShape
-    cluster_name: pulumi.Input[str]
-    version: str
+    cluster: ClusterReference
     role_arn: pulumi.Input[str]
     subnet_ids: Sequence[pulumi.Input[str]]
     after: Sequence[pulumi.Resource]
@@ -48,8 +48,8 @@ class Managers(pulumi.ComponentResource):
         )
         self.group = aws.eks.NodeGroup(
             f"{name}-group",
-            cluster_name=args.cluster_name,
-            version=args.version,
+            cluster_name=args.cluster.name,
+            version=args.cluster.version,
             node_role_arn=args.role_arn,
             subnet_ids=list(args.subnet_ids),
             ami_type="AL2023_x86_64_STANDARD",

@@ -9,8 +9,9 @@ import pulumi_aws as aws
 import pulumi_kubernetes as k8s
 
 from components.aws import storage_rights
-from components.aws.pod_role import PodRole, PodRoleArgs
-from components.cloud import Volume
+from components.aws.addon import AddOn, AddOnArgs, Rights
+from components.aws.reference import ClusterReference
+from components.cloud import CsiVolume, Volume
 from spotrain import contract
 
 DRIVER = "efs.csi.aws.com"
@@ -33,10 +34,8 @@ class StorageArgs:
     vpc_id: pulumi.Input[str]
     subnet_ids: Mapping[str, pulumi.Input[str]]
     """Zone -> private subnet."""
-    cluster_name: pulumi.Input[str]
-    cluster_arn: pulumi.Input[str]
+    cluster: ClusterReference
     node_security_group_id: pulumi.Input[str]
-    kubernetes: k8s.Provider
     driver_version: str | None
     after: Sequence[pulumi.Resource]
     """Nodes, and DNS on them: the driver's controller is a pod."""
@@ -66,9 +65,14 @@ class Storage(pulumi.ComponentResource):
         point = self._access_point(files)
         driver = self._driver(files)
         self.volume = Volume(
-            driver=DRIVER,
-            handle=pulumi.Output.concat(files.id, "::", point.id),
-            mount_options=("tls",),
+            claim=contract.VOLUME_CLAIM,
+            mount=contract.VOLUME_MOUNT,
+            folders=(contract.DATA_DIR, contract.OUTPUT_DIR),
+            source=CsiVolume(
+                driver=DRIVER,
+                handle=pulumi.Output.concat(files.id, "::", point.id),
+                mount_options=("tls",),
+            ),
         )
         self._storage_class(files)
         self.mount_command = pulumi.Output.concat(
@@ -181,35 +185,19 @@ class Storage(pulumi.ComponentResource):
         )
 
     def _driver(self, files: aws.efs.FileSystem) -> aws.eks.Addon:
-        roles = {
-            account: PodRole(
-                f"{self._name}-{account}",
-                PodRoleArgs(
-                    cluster_arn=self._args.cluster_arn,
-                    namespace="kube-system",
-                    service_account=account,
-                    statements=statements,
-                    tags=self._args.tags,
-                ),
-                pulumi.ResourceOptions(parent=self),
-            )
-            for account, statements in storage_rights.driver_statements(files.arn).items()
-        }
-        rights = [right for role in roles.values() for right in role.ready]
-        return aws.eks.Addon(
+        rights = storage_rights.driver_statements(files.arn)
+        return AddOn(
             f"{self._name}-driver",
-            addon_name="aws-efs-csi-driver",
-            addon_version=self._args.driver_version,
-            cluster_name=self._args.cluster_name,
-            pod_identity_associations=[
-                aws.eks.AddonPodIdentityAssociationArgs(role_arn=role.arn, service_account=account)
-                for account, role in roles.items()
-            ],
-            resolve_conflicts_on_create="OVERWRITE",
-            resolve_conflicts_on_update="OVERWRITE",
-            tags=dict(self._args.tags),
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[*self._args.after, *rights]),
-        )
+            AddOnArgs(
+                addon="aws-efs-csi-driver",
+                version=self._args.driver_version,
+                cluster=self._args.cluster,
+                rights={account: Rights(statements=may) for account, may in rights.items()},
+                after=self._args.after,
+                tags=self._args.tags,
+            ),
+            self._child,
+        ).addon
 
     def _storage_class(self, files: aws.efs.FileSystem) -> k8s.storage.v1.StorageClass:
         """Volumes of their own on the same file system, each an access point below /volumes."""
@@ -224,5 +212,5 @@ class Storage(pulumi.ComponentResource):
                 "basePath": "/volumes",
             },
             mount_options=["tls"],
-            opts=pulumi.ResourceOptions(parent=self, provider=self._args.kubernetes),
+            opts=pulumi.ResourceOptions(parent=self, provider=self._args.cluster.kubernetes),
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.cloud import Volume
+from components.cloud import CsiVolume, Volume
 from spotrain import contract
 
 SIZE = "1Ti"
@@ -54,7 +54,8 @@ class SharedVolume(pulumi.ComponentResource):
         self.register_outputs({})
 
     def _volume(self) -> k8s.core.v1.PersistentVolume:
-        volume = self._args.volume
+        volume = self._args.volume.source
+        assert isinstance(volume, CsiVolume)
         return k8s.core.v1.PersistentVolume(
             f"{self._name}-volume",
             spec=k8s.core.v1.PersistentVolumeSpecArgs(

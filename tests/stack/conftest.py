@@ -8,15 +8,18 @@ from typing import Any
 
 import pytest
 
+from stacks.aws.schema import AwsSettings
+from stacks.platform_schema import PlatformSettings
 from stacks.preview import ROOT, read_config, run_program, stack_names
 from stacks.recorder import Recording, Registration, record
-from stacks.schema import Settings, parse
+from stacks.schema import parse
 
 with warnings.catch_warnings():
     # It deprecates one of its own classes as it is imported; we use another one.
     warnings.simplefilter("ignore", DeprecationWarning)
     import pulumi_eks  # noqa: F401
 
+NEWEST = "1.36"
 TAGS = {"project": "spotrain", "stack": "test"}
 Build = Callable[[Callable[[], object]], Recording]
 
@@ -40,8 +43,14 @@ def recording(stack: str) -> Recording:
 
 
 @pytest.fixture
-def settings(stack: str) -> Settings:
+def settings(stack: str) -> PlatformSettings:
     return parse(read_config(stack)["settings"], source=stack)
+
+
+@pytest.fixture
+def kubernetes_version(settings: PlatformSettings) -> str:
+    """The version whose API server must accept the stack's objects."""
+    return settings.cluster.version if isinstance(settings, AwsSettings) else NEWEST
 
 
 @pytest.fixture

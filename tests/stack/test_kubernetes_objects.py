@@ -9,8 +9,8 @@ from kubernetes_validate import ValidationError, validate
 from components.manifest import CLASSES, FOLDER, read_manifest
 from components.platform.job_namespace import CONTROLLER_JOBS_ROLE
 from spotrain import contract
+from stacks.platform_schema import PlatformSettings
 from stacks.recorder import Recording
-from stacks.schema import Settings
 
 FILES = ("crd.yaml", "rbac.yaml", "device-plugin.yaml")
 OURS = {"autoscaler", "elastic-jobs", "jobs", "shared"}
@@ -26,13 +26,13 @@ def pods(recording: Recording, find: Any) -> dict[str, dict[str, Any]]:
 
 
 def test_every_object_of_the_program_is_valid_at_the_clusters_version(
-    recording: Recording, settings: Settings, find: Any
+    recording: Recording, kubernetes_version: str, find: Any
 ) -> None:
     objects = find.objects(recording)
     assert len(objects) > 20
     for name, body in objects.items():
         try:
-            validate(body, settings.cluster.version, strict=True)
+            validate(body, kubernetes_version, strict=True)
         except ValidationError as error:
             pytest.fail(f"{name}: {error.message}")
 
@@ -86,7 +86,7 @@ def test_no_right_of_the_controller_is_a_wildcard() -> None:
 
 
 def test_the_controller_starts_pods_in_the_job_namespace_only(
-    recording: Recording, settings: Settings, find: Any
+    recording: Recording, settings: PlatformSettings, find: Any
 ) -> None:
     starting = {
         d["metadata"]["name"]
@@ -148,7 +148,7 @@ def test_every_pod_of_ours_passes_the_restricted_standard(recording: Recording, 
 
 
 def test_the_claim_is_bound_to_the_volume_of_the_cloud(
-    recording: Recording, settings: Settings, find: Any
+    recording: Recording, settings: PlatformSettings, find: Any
 ) -> None:
     claim = find.one(recording, "kubernetes:core/v1:PersistentVolumeClaim").inputs
     volume = find.one(recording, "kubernetes:core/v1:PersistentVolume").inputs
@@ -190,7 +190,7 @@ def test_agents_find_the_coordinator_by_a_headless_service(recording: Recording,
 
 
 def test_the_job_namespace_refuses_what_baseline_refuses(
-    recording: Recording, settings: Settings, find: Any
+    recording: Recording, settings: PlatformSettings, find: Any
 ) -> None:
     namespace = find.one(recording, "kubernetes:core/v1:Namespace", "jobs-namespace").inputs
     assert namespace["metadata"]["name"] == settings.jobs.namespace

@@ -11,8 +11,9 @@ import pytest
 from rich.console import Console
 
 from stacks import preview, preview_view
+from stacks.clouds import support
+from stacks.platform_schema import PlatformSettings
 from stacks.recorder import Recording
-from stacks.schema import Settings
 
 TWICE = """
 import pulumi
@@ -21,7 +22,7 @@ pulumi.ComponentResource("a:b:C", "same", {})
 """
 
 
-def shown(stack: str, settings: Settings, recording: Recording, width: int) -> str:
+def shown(stack: str, settings: PlatformSettings, recording: Recording, width: int) -> str:
     text = io.StringIO()
     preview_view.show(Console(width=width, file=text), stack, settings, recording)
     return text.getvalue()
@@ -47,18 +48,19 @@ def test_the_file_is_the_same_every_time(stack: str, tmp_path: Path, recording: 
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_no_line_is_wider_than_the_terminal(
-    stack: str, settings: Settings, recording: Recording, width: int
+    stack: str, settings: PlatformSettings, recording: Recording, width: int
 ) -> None:
     lines = shown(stack, settings, recording, width).splitlines()
     assert max(map(len, lines)) <= width
 
 
 def test_every_pool_is_priced_beside_the_fixed_cost(
-    stack: str, settings: Settings, recording: Recording
+    stack: str, settings: PlatformSettings, recording: Recording
 ) -> None:
     text = shown(stack, settings, recording, 120)
-    for pool in settings.pools:
-        assert pool.name in text
+    bill = support(settings.cloud).bill(settings, {})
+    for pool in bill.pools:
+        assert pool.pool in text
     for line in ("EKS control plane", "NAT gateways", "Managers", "KMS keys", "EFS", "Total"):
         assert line in text
     assert "as of 20" in text
@@ -106,7 +108,7 @@ def test_a_wrong_stack_file_is_told_without_a_traceback(
     assert preview.main(["dev"], build=tmp_path) == 2
     said = capsys.readouterr().err
     assert said.startswith("stacks/Pulumi.dev.yaml: ")
-    assert "  region: mars\n    rule    a region of stacks/gpus.yaml\n" in said
+    assert "  region: mars\n    rule    a region of stacks/aws/gpus.yaml\n" in said
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,15 @@ from typing import Any
 
 import pytest
 import yaml
+from pydantic import BaseModel
 
-from stacks import rules, schema
+from stacks import schema
+from stacks.clouds import MODULES, support
+from stacks.field_problems import section_in
 from stacks.preview import STACKS, checked_config, stack_names
 from stacks.problems import Problem, SettingsError
 from stacks.recorder import record
+from stacks.section import Section
 
 Document = dict[str, Any]
 
@@ -52,7 +56,7 @@ EVERY_SECTION = [
 
 
 def test_every_stack_file_is_valid(stack: str) -> None:
-    assert schema.parse(shipped(stack), source=stack).zones
+    assert schema.parse(shipped(stack), source=stack).jobs
 
 
 @pytest.mark.parametrize(("stack", "path"), EVERY_SECTION)
@@ -111,12 +115,12 @@ def test_the_message_reads_as_four_parts() -> None:
 def test_a_spot_pool_with_one_type_is_warned_about() -> None:
     document = shipped()
     document["pools"][0]["instance_types"] = ["g4dn.xlarge"]
-    warned = rules.warnings(schema.parse(document, source="x"))
+    warned = support("aws").warnings(schema.parse(document, source="x"))
     assert any(text.startswith("pools[0].instance_types: spot pool 't4-spot'") for text in warned)
 
 
 def test_the_example_address_is_warned_about() -> None:
-    warned = rules.warnings(schema.parse(shipped("dev"), source="dev"))
+    warned = support("aws").warnings(schema.parse(shipped("dev"), source="dev"))
     assert any("203.0.113.0/24 is reserved for documentation" in text for text in warned)
 
 
@@ -125,18 +129,22 @@ def test_a_stack_without_settings_says_what_to_copy() -> None:
         record(lambda: print(schema.load()), project="spotrain", stack="test", config={})
 
 
-@pytest.mark.parametrize(
-    "section",
-    [
-        model
-        for model in vars(schema).values()
-        if isinstance(model, type) and issubclass(model, schema.Section) and model.model_fields
-    ],
-)
-def test_every_setting_says_what_it_means_and_its_default(section: type[schema.Section]) -> None:
+def sections_of(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    """A section and all that it holds."""
+    yield model
+    for field in model.model_fields.values():
+        if inner := section_in(field.annotation):
+            yield from sections_of(inner)
+
+
+SECTIONS = {s for cloud in MODULES for s in sections_of(support(cloud).settings)}
+
+
+@pytest.mark.parametrize("section", sorted(SECTIONS, key=repr))
+def test_every_setting_says_what_it_means_and_its_default(section: type[BaseModel]) -> None:
     for name, field in section.model_fields.items():
         assert field.description, f"{section.__name__}.{name} has no docstring"
-        nested = isinstance(field.default, schema.Section)
-        if not field.is_required() and not nested and section is not schema.Settings:
+        nested = isinstance(field.default, Section)
+        if not field.is_required() and not nested:
             text = field.description.lower()
             assert "default" in text or "with `" in text, f"{section.__name__}.{name}"

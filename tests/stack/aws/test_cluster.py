@@ -21,7 +21,9 @@ def shape(**changed: Any) -> ClusterShape:
         "public_cidrs": (),
         "private_cidrs": (),
         "admins": (),
+        "researchers": (),
         "log_types": ("audit",),
+        "log_days": 90,
         "deletion_protection": False,
     }
     return ClusterShape(**{**given, **changed})

@@ -1,6 +1,6 @@
 """Managers and GPU pools, as components by themselves."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -8,10 +8,12 @@ import pytest
 from components.aws.gpu_pool import GpuPool, GpuPoolArgs, PoolShape
 from components.aws.managers import Managers, ManagersArgs, ManagersShape
 from components.aws.node_role import NodeRole, NodeRoleArgs
+from components.aws.reference import ClusterReference
 from components.cloud import Pool
 from spotrain import contract
 from stacks.recorder import Recording
 
+MakeCluster = Callable[[], ClusterReference]
 GROUP, TAG = "aws:eks/nodeGroup:NodeGroup", "aws:autoscaling/tag:Tag"
 TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 POOL = Pool(
@@ -28,38 +30,48 @@ POOL = Pool(
 )
 
 
-def gpu_pool(build: Any, tags: Mapping[str, str], pool: Pool = POOL) -> Recording:
-    args = GpuPoolArgs(
-        shape=PoolShape(pool=pool, disk_gib=100),
-        cluster_name="cluster",
-        version="1.36",
-        role_arn="role",
-        subnet_ids={"us-east-1a": "subnet-a", "us-east-1b": "subnet-b", "us-east-1c": "subnet-c"},
-        after=(),
-        tags=tags,
-    )
-    recording: Recording = build(lambda: GpuPool("gpu-t4", args))
+def gpu_pool(
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str], pool: Pool = POOL
+) -> Recording:
+    def args() -> GpuPoolArgs:
+        return GpuPoolArgs(
+            shape=PoolShape(pool=pool, disk_gib=100),
+            cluster=cluster(),
+            role_arn="role",
+            subnet_ids={
+                "us-east-1a": "subnet-a",
+                "us-east-1b": "subnet-b",
+                "us-east-1c": "subnet-c",
+            },
+            after=(),
+            tags=tags,
+        )
+
+    recording: Recording = build(lambda: GpuPool("gpu-t4", args()))
     return recording
 
 
-def managers(build: Any, tags: Mapping[str, str]) -> Recording:
-    args = ManagersArgs(
-        shape=ManagersShape(instance_types=("m7i.large",), min_nodes=2, max_nodes=4, disk_gib=50),
-        cluster_name="cluster",
-        version="1.36",
-        role_arn="role",
-        subnet_ids=["subnet-a", "subnet-b"],
-        after=(),
-        tags=tags,
-    )
-    recording: Recording = build(lambda: Managers("managers", args))
+def managers(build: Any, cluster: MakeCluster, tags: Mapping[str, str]) -> Recording:
+    def args() -> ManagersArgs:
+        return ManagersArgs(
+            shape=ManagersShape(
+                instance_types=("m7i.large",), min_nodes=2, max_nodes=4, disk_gib=50
+            ),
+            cluster=cluster(),
+            role_arn="role",
+            subnet_ids=["subnet-a", "subnet-b"],
+            after=(),
+            tags=tags,
+        )
+
+    recording: Recording = build(lambda: Managers("managers", args()))
     return recording
 
 
 def test_a_pool_is_one_group_per_zone_and_no_group_spans_zones(
-    build: Any, tags: Mapping[str, str]
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str]
 ) -> None:
-    groups = gpu_pool(build, tags).of_type(GROUP)
+    groups = gpu_pool(build, cluster, tags).of_type(GROUP)
     assert {g.name: g.inputs["subnetIds"] for g in groups} == {
         "gpu-t4-us-east-1a": ["subnet-a"],
         "gpu-t4-us-east-1b": ["subnet-b"],
@@ -67,27 +79,27 @@ def test_a_pool_is_one_group_per_zone_and_no_group_spans_zones(
 
 
 def test_a_pool_starts_at_zero_and_nobody_resets_its_size(
-    build: Any, tags: Mapping[str, str]
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str]
 ) -> None:
-    for group in gpu_pool(build, tags).of_type(GROUP):
+    for group in gpu_pool(build, cluster, tags).of_type(GROUP):
         assert group.inputs["scalingConfig"] == {"minSize": 0, "maxSize": 8, "desiredSize": 0}
         assert group.ignore_changes == ("scalingConfig.desiredSize",)
 
 
 @pytest.mark.parametrize(("capacity", "expected"), [("spot", "SPOT"), ("on-demand", "ON_DEMAND")])
 def test_a_pool_buys_what_it_says(
-    build: Any, tags: Mapping[str, str], capacity: str, expected: str
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str], capacity: str, expected: str
 ) -> None:
     pool = Pool(**{**vars(POOL), "capacity": capacity})
-    groups = gpu_pool(build, tags, pool).of_type(GROUP)
+    groups = gpu_pool(build, cluster, tags, pool).of_type(GROUP)
     assert {g.inputs["capacityType"] for g in groups} == {expected}
     assert {g.inputs["labels"][contract.LABEL_CAPACITY] for g in groups} == {capacity}
 
 
 def test_gpu_nodes_carry_the_contracts_taint_and_labels(
-    build: Any, tags: Mapping[str, str]
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str]
 ) -> None:
-    group = gpu_pool(build, tags).of_type(GROUP)[0].inputs
+    group = gpu_pool(build, cluster, tags).of_type(GROUP)[0].inputs
     assert group["taints"] == [
         {"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}
     ]
@@ -101,7 +113,9 @@ def test_gpu_nodes_carry_the_contracts_taint_and_labels(
     assert group["amiType"] == "AL2023_x86_64_NVIDIA"
 
 
-def test_the_autoscaler_knows_a_group_that_has_no_node(build: Any, tags: Mapping[str, str]) -> None:
+def test_the_autoscaler_knows_a_group_that_has_no_node(
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str]
+) -> None:
     prefix = "k8s.io/cluster-autoscaler/node-template"
     wanted = {
         f"{prefix}/label/spotrain.dev/pool": "t4",
@@ -114,7 +128,7 @@ def test_the_autoscaler_knows_a_group_that_has_no_node(build: Any, tags: Mapping
         f"{prefix}/resources/ephemeral-storage": "100Gi",
         **tags,
     }
-    recording = gpu_pool(build, tags)
+    recording = gpu_pool(build, cluster, tags)
     for zone in POOL.zones:
         group = f"eks-gpu-t4-{zone}-0000"
         tagged = {
@@ -126,9 +140,9 @@ def test_the_autoscaler_knows_a_group_that_has_no_node(build: Any, tags: Mapping
 
 
 def test_managers_are_on_demand_in_two_zones_and_take_any_pod(
-    build: Any, tags: Mapping[str, str], find: Any
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str], find: Any
 ) -> None:
-    group = find.one(managers(build, tags), GROUP)
+    group = find.one(managers(build, cluster, tags), GROUP)
     assert group.inputs["capacityType"] == "ON_DEMAND"
     assert group.inputs["subnetIds"] == ["subnet-a", "subnet-b"]
     assert group.inputs["labels"] == {contract.LABEL_ROLE: contract.ROLE_MANAGER}
@@ -138,9 +152,9 @@ def test_managers_are_on_demand_in_two_zones_and_take_any_pod(
 
 @pytest.mark.parametrize("component", [gpu_pool, managers])
 def test_pods_cannot_reach_the_nodes_credentials_and_disks_are_encrypted(
-    build: Any, tags: Mapping[str, str], find: Any, component: Any
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str], find: Any, component: Any
 ) -> None:
-    template = find.one(component(build, tags), TEMPLATE).inputs
+    template = find.one(component(build, cluster, tags), TEMPLATE).inputs
     assert template["metadataOptions"] == {
         "httpEndpoint": "enabled",
         "httpTokens": "required",
@@ -153,16 +167,16 @@ def test_pods_cannot_reach_the_nodes_credentials_and_disks_are_encrypted(
 
 @pytest.mark.parametrize("component", [gpu_pool, managers])
 def test_instances_and_their_disks_are_tagged(
-    build: Any, tags: Mapping[str, str], find: Any, component: Any
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str], find: Any, component: Any
 ) -> None:
-    template = find.one(component(build, tags), TEMPLATE).inputs
+    template = find.one(component(build, cluster, tags), TEMPLATE).inputs
     kinds = {spec["resourceType"]: spec["tags"] for spec in template["tagSpecifications"]}
     assert kinds.keys() == {"instance", "volume", "network-interface"}
     assert all(tags.items() <= given.items() for given in kinds.values())
 
 
 def test_nodes_may_join_and_pull_images_and_nothing_else(
-    build: Any, tags: Mapping[str, str]
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str]
 ) -> None:
     recording = build(lambda: NodeRole("nodes", NodeRoleArgs(tags=tags)))
     attached = recording.of_type("aws:iam/rolePolicyAttachment:RolePolicyAttachment")

@@ -1,63 +1,73 @@
 """Managed add-ons and identities of pods."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-import pulumi_kubernetes as k8s
 import pytest
 
 from components.aws import policies
 from components.aws.cluster_addons import ClusterAddOns, ClusterAddOnsArgs
 from components.aws.node_addons import NodeAddOns, NodeAddOnsArgs
 from components.aws.pod_role import PodRole, PodRoleArgs
+from components.aws.reference import ClusterReference
 from stacks.recorder import Recording
 
 ADDON = "aws:eks/addon:Addon"
 ARN = "arn:aws:eks:us-east-1:123456789012:cluster/mine"
+MakeCluster = Callable[[], ClusterReference]
 
 
-def node_addons(build: Any, tags: Mapping[str, str], **versions: str) -> Recording:
-    args = NodeAddOnsArgs(cluster_name="mine", cluster_arn=ARN, versions=versions, tags=tags)
-    recording: Recording = build(lambda: NodeAddOns("node-addons", args))
+def node_addons(
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str], **versions: str
+) -> Recording:
+    recording: Recording = build(
+        lambda: NodeAddOns(
+            "node-addons", NodeAddOnsArgs(cluster=cluster(), versions=versions, tags=tags)
+        )
+    )
     return recording
 
 
-def test_what_every_node_needs_is_installed(build: Any, tags: Mapping[str, str]) -> None:
-    addons = {addon.inputs["addonName"] for addon in node_addons(build, tags).of_type(ADDON)}
+def test_what_every_node_needs_is_installed(
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str]
+) -> None:
+    addons = {
+        addon.inputs["addonName"] for addon in node_addons(build, cluster, tags).of_type(ADDON)
+    }
     assert addons == {"vpc-cni", "kube-proxy", "eks-pod-identity-agent"}
 
 
 def test_the_pod_network_comes_after_the_agent_that_gives_it_rights(
-    build: Any, tags: Mapping[str, str], find: Any
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str], find: Any
 ) -> None:
-    network = find.one(node_addons(build, tags), ADDON, "node-addons-vpc-cni")
-    assert any(urn.endswith("node-addons-eks-pod-identity-agent") for urn in network.depends_on)
+    network = find.one(node_addons(build, cluster, tags), ADDON, "node-addons-network-addon")
+    assert any(urn.endswith("node-addons-identity-addon") for urn in network.depends_on)
     (association,) = network.inputs["podIdentityAssociations"]
     assert association["serviceAccount"] == "aws-node"
 
 
-def test_network_policies_are_enforced(build: Any, tags: Mapping[str, str], find: Any) -> None:
-    network = find.one(node_addons(build, tags), ADDON, "node-addons-vpc-cni").inputs
+def test_network_policies_are_enforced(
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str], find: Any
+) -> None:
+    network = find.one(node_addons(build, cluster, tags), ADDON, "node-addons-network-addon").inputs
     assert json.loads(network["configurationValues"])["enableNetworkPolicy"] == "true"
 
 
 def test_a_version_is_set_exactly_when_it_is_pinned(
-    build: Any, tags: Mapping[str, str], find: Any
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str], find: Any
 ) -> None:
-    recording = node_addons(build, tags, **{"kube-proxy": "v1.36.0-eksbuild.2"})
-    pinned = find.one(recording, ADDON, "node-addons-kube-proxy").inputs
+    recording = node_addons(build, cluster, tags, **{"kube-proxy": "v1.36.0-eksbuild.2"})
+    pinned = find.one(recording, ADDON, "node-addons-proxy-addon").inputs
     assert pinned["addonVersion"] == "v1.36.0-eksbuild.2"
-    assert "addonVersion" not in find.one(recording, ADDON, "node-addons-vpc-cni").inputs
+    assert "addonVersion" not in find.one(recording, ADDON, "node-addons-network-addon").inputs
 
 
 def test_dns_and_device_plugin_are_installed(
-    build: Any, tags: Mapping[str, str], find: Any
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str], find: Any
 ) -> None:
     def program() -> None:
-        args = ClusterAddOnsArgs(
-            cluster_name="mine", kubernetes=k8s.Provider("kube"), versions={}, after=(), tags=tags
-        )
+        args = ClusterAddOnsArgs(cluster=cluster(), versions={}, after=(), tags=tags)
         ClusterAddOns("cluster-addons", args)
 
     recording = build(program)
@@ -66,7 +76,9 @@ def test_dns_and_device_plugin_are_installed(
     assert plugin.provider.endswith("kube-id")
 
 
-def test_a_role_is_useless_to_any_other_pod(build: Any, tags: Mapping[str, str], find: Any) -> None:
+def test_a_role_is_useless_to_any_other_pod(
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str], find: Any
+) -> None:
     args = PodRoleArgs(cluster_arn=ARN, namespace="kube-system", service_account="mine", tags=tags)
     recording = build(lambda: PodRole("pod", args))
     (statement,) = find.policies(recording)["pod-role.assumeRolePolicy"]["Statement"]

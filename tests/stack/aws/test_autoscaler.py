@@ -1,30 +1,37 @@
 """cluster-autoscaler, as a component by itself."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import pulumi
-import pulumi_kubernetes as k8s
 import pytest
 import yaml
 
-from components.aws.autoscaler import IMAGES, Autoscaler, AutoscalerArgs, flags, priorities
+from components.aws.autoscaler import (
+    IMAGES,
+    Autoscaler,
+    AutoscalerArgs,
+    AutoscalerShape,
+    flags,
+    priorities,
+)
+from components.aws.reference import ClusterReference
 from stacks.recorder import Recording
 
 DEPLOYMENT = "kubernetes:apps/v1:Deployment"
-ARN = "arn:aws:eks:us-east-1:123456789012:cluster/mine"
+SHAPE = AutoscalerShape(idle_minutes=10, provision_minutes=5)
+MakeCluster = Callable[[], ClusterReference]
 
 
 def autoscaler(
-    build: Any, tags: Mapping[str, str], on_demand: Sequence[str] = ("asg-od",)
+    build: Any,
+    cluster: MakeCluster,
+    tags: Mapping[str, str],
+    on_demand: Sequence[str] = ("asg-od",),
 ) -> Recording:
     def program() -> None:
         args = AutoscalerArgs(
-            region="us-east-1",
-            version="1.36",
-            cluster_name=pulumi.Output.from_input("mine"),
-            cluster_arn=pulumi.Output.from_input(ARN),
-            kubernetes=k8s.Provider("kube"),
+            shape=SHAPE,
+            cluster=cluster(),
             spot_groups=["asg-spot"],
             on_demand_groups=on_demand,
             after=(),
@@ -43,18 +50,18 @@ def container(recording: Recording, find: Any) -> dict[str, Any]:
 
 
 def test_it_is_the_clusters_minor_version_by_digest(
-    build: Any, tags: Mapping[str, str], find: Any
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str], find: Any
 ) -> None:
-    assert container(autoscaler(build, tags), find)["image"] == IMAGES["1.36"]
+    assert container(autoscaler(build, cluster, tags), find)["image"] == IMAGES["1.36"]
     for version, image in IMAGES.items():
         assert f":v{version}." in image
         assert "@sha256:" in image
 
 
 def test_it_gets_its_region_by_environment_and_its_rights_by_pod_identity(
-    build: Any, tags: Mapping[str, str], find: Any
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str], find: Any
 ) -> None:
-    recording = autoscaler(build, tags)
+    recording = autoscaler(build, cluster, tags)
     assert container(recording, find)["env"] == [{"name": "AWS_REGION", "value": "us-east-1"}]
     identity = find.one(recording, "aws:eks/podIdentityAssociation:PodIdentityAssociation").inputs
     pod = find.one(recording, DEPLOYMENT).inputs["spec"]["template"]["spec"]
@@ -62,17 +69,19 @@ def test_it_gets_its_region_by_environment_and_its_rights_by_pod_identity(
     assert identity["namespace"] == "kube-system"
 
 
-def test_the_pod_starts_after_its_identity(build: Any, tags: Mapping[str, str], find: Any) -> None:
-    after = find.one(autoscaler(build, tags), DEPLOYMENT).depends_on
+def test_the_pod_starts_after_its_identity(
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str], find: Any
+) -> None:
+    after = find.one(autoscaler(build, cluster, tags), DEPLOYMENT).depends_on
     assert any("podIdentityAssociation" in urn for urn in after)
 
 
 def test_it_changes_only_the_groups_of_its_own_cluster(
-    build: Any, tags: Mapping[str, str], find: Any
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str], find: Any
 ) -> None:
-    statements = find.policies(autoscaler(build, tags))["autoscaler-identity-policy.policy"][
-        "Statement"
-    ]
+    statements = find.policies(autoscaler(build, cluster, tags))[
+        "autoscaler-identity-policy.policy"
+    ]["Statement"]
     changing = [s for s in statements if any("Set" in a or "Terminate" in a for a in s["Action"])]
     assert [s["Condition"] for s in changing] == [
         {"StringEquals": {"aws:ResourceTag/k8s.io/cluster-autoscaler/mine": "owned"}}
@@ -94,7 +103,7 @@ def test_it_changes_only_the_groups_of_its_own_cluster(
     ],
 )
 def test_a_flag_that_scaling_to_zero_rests_on_is_set(flag: str) -> None:
-    assert flag in flags("mine")
+    assert flag in flags("mine", SHAPE)
 
 
 def test_spot_is_tried_before_on_demand_before_anything_else() -> None:
@@ -103,7 +112,9 @@ def test_spot_is_tried_before_on_demand_before_anything_else() -> None:
 
 
 def test_without_on_demand_pools_there_is_no_empty_rank(
-    build: Any, tags: Mapping[str, str], find: Any
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str], find: Any
 ) -> None:
-    config = find.one(autoscaler(build, tags, on_demand=()), "kubernetes:core/v1:ConfigMap")
+    config = find.one(
+        autoscaler(build, cluster, tags, on_demand=()), "kubernetes:core/v1:ConfigMap"
+    )
     assert yaml.safe_load(config.inputs["data"]["priorities"]).keys() == {30, 10}

@@ -2,17 +2,20 @@
 
 import pytest
 
-from stacks.costs import fixed_costs, pool_price
-from stacks.instances import GpuInstance, gpu_catalog
+from stacks.aws.costs import fixed_costs, pool_price
+from stacks.aws.instances import GpuInstance, gpu_catalog
+from stacks.aws.schema import AwsSettings, Pool
+from stacks.aws.services import service_catalog
 from stacks.preview import read_config
-from stacks.schema import Pool, Settings, parse
-from stacks.services import service_catalog
+from stacks.schema import parse
 
 INSTANCES = [pytest.param(i, id=i.name) for i in gpu_catalog().types.values()]
 
 
-def settings(stack: str = "dev") -> Settings:
-    return parse(read_config(stack)["settings"], source=stack)
+def settings(**changed: object) -> AwsSettings:
+    parsed = parse({**read_config("dev")["settings"], **changed}, source="dev")
+    assert isinstance(parsed, AwsSettings)
+    return parsed
 
 
 def a_pool(*types: str) -> Pool:
@@ -44,10 +47,12 @@ def test_a_larger_type_never_costs_less_a_gpu_of_the_same_kind() -> None:
 
 
 def test_a_pool_is_priced_by_its_first_type_in_its_region() -> None:
-    here = pool_price(a_pool("g4dn.xlarge", "g4dn.2xlarge"), "us-east-1")
+    here = pool_price(a_pool("g4dn.xlarge", "g4dn.2xlarge"), settings())
     assert (here.instance_type, here.on_demand_usd_per_hour) == ("g4dn.xlarge", 0.526)
     assert here.spot_usd_per_hour == 0.184
-    there = pool_price(a_pool("g4dn.xlarge"), "eu-central-1")
+    zones = ["eu-central-1a", "eu-central-1b"]
+    frankfurt = settings(region="eu-central-1", zones=zones)
+    there = pool_price(a_pool("g4dn.xlarge"), frankfurt)
     assert there.on_demand_usd_per_hour == pytest.approx(0.526 * 1.25, abs=1e-3)
 
 

@@ -8,9 +8,9 @@ import yaml
 from components.aws.gpu_pool import NODE_TEMPLATE
 from spotrain import contract
 from spotrain.job import parse_pools
+from stacks.aws.schema import AwsSettings
 from stacks.preview import ROOT, read_config, run_program
 from stacks.recorder import Recording, Registration
-from stacks.schema import Settings
 
 GROUP, TAG = "aws:eks/nodeGroup:NodeGroup", "aws:autoscaling/tag:Tag"
 EFFECTS = {"NO_SCHEDULE": "NoSchedule"}
@@ -44,7 +44,7 @@ def test_no_gpu_group_spans_zones(recording: Recording) -> None:
 
 
 def test_pools_are_the_stack_files_pools_zone_by_zone(
-    recording: Recording, settings: Settings
+    recording: Recording, settings: AwsSettings
 ) -> None:
     wanted = {
         f"gpu-{pool.name}-{zone}"

@@ -4,16 +4,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from spotrain import contract
-from stacks.instances import GpuInstance, gpu_catalog
+from stacks.aws.instances import GpuInstance, gpu_catalog
 from stacks.problems import Problem, suggestion
 
 if TYPE_CHECKING:
-    from stacks.schema import Pool, Settings
+    from stacks.aws.schema import AwsSettings, Pool
 
 OWN_POOL = "move this type to a pool of its own"
 
 
-def problems(settings: "Settings") -> Iterator[Problem]:
+def problems(settings: "AwsSettings") -> Iterator[Problem]:
     """Every broken rule of this file."""
     for index, pool in enumerate(settings.pools):
         path = f"pools[{index}]"
@@ -25,7 +25,7 @@ def problems(settings: "Settings") -> Iterator[Problem]:
             yield from _types_are_one_kind(path, pool)
 
 
-def warnings(settings: "Settings") -> Iterator[str]:
+def warnings(settings: "AwsSettings") -> Iterator[str]:
     """Pools that will work but wait for capacity."""
     for index, pool in enumerate(settings.pools):
         if pool.capacity == contract.CAPACITY_SPOT and len(pool.instance_types) == 1:
@@ -66,7 +66,7 @@ def _gpu_is_known(path: str, pool: "Pool") -> Iterator[Problem]:
         yield Problem(
             path=f"{path}.gpu",
             value=pool.gpu,
-            rule="a GPU of stacks/gpus.yaml, in lower case",
+            rule="a GPU of stacks/aws/gpus.yaml, in lower case",
             reason="jobs ask for it by this name, and its instance types are found by it",
             next_step=suggestion(pool.gpu, known),
         )
@@ -79,7 +79,7 @@ def _types_are_known(path: str, pool: "Pool") -> Iterator[Problem]:
             yield Problem(
                 path=f"{path}.instance_types[{index}]",
                 value=name,
-                rule="a GPU instance type of stacks/gpus.yaml",
+                rule="a GPU instance type of stacks/aws/gpus.yaml",
                 reason="its GPU, memory and price cannot be told otherwise",
                 next_step=f"{suggestion(name, known)}; or add it there with shape and price",
             )

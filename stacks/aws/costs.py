@@ -1,58 +1,49 @@
-"""What a stack costs while nobody trains, and what a GPU hour costs when somebody does; pure."""
+"""What a stack on AWS costs; pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stacks.instances import gpu_catalog
-from stacks.services import service_catalog
+from spotrain import contract
+from stacks.aws.instances import gpu_catalog
+from stacks.aws.pools import pools_with_twins
+from stacks.aws.services import service_catalog
+from stacks.bill import HOURS_PER_MONTH, Bill, FixedCost, PoolPrice
 
 if TYPE_CHECKING:
-    from stacks.schema import Pool, Settings
-
-HOURS_PER_MONTH = 730
+    from stacks.aws.schema import AwsSettings, Pool
 
 
-@dataclass(frozen=True, kw_only=True)
-class FixedCost:
-    """One line of the monthly bill that is there even when nothing runs."""
-
-    what: str
-    quantity: str
-    usd_per_month: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class PoolPrice:
-    """What one node of a pool costs: its first instance type, in the stack's region."""
-
-    instance_type: str
-    gpus: int
-    spot_usd_per_hour: float
-    """Typical, not a quote: spot prices move."""
-    on_demand_usd_per_hour: float
-
-    @property
-    def saving(self) -> float:
-        """Share of the list price that spot saves."""
-        return 1 - self.spot_usd_per_hour / self.on_demand_usd_per_hour
-
-
-def pool_price(pool: "Pool", region: str) -> PoolPrice:
-    """Spot and list price of a pool's first instance type."""
+def bill(settings: "AwsSettings", counts: Mapping[str, int]) -> Bill:
+    """Fixed cost, GPU hours and what comes on top, from the number of resources of each type."""
     catalog = gpu_catalog()
-    factor = catalog.region_factors[region]
+    return Bill(
+        fixed=tuple(fixed_costs(settings, counts)),
+        pools=tuple(pool_price(pool, settings) for pool in pools_with_twins(settings.pools)),
+        usage=tuple(usage_notes()),
+        source=f"{catalog.source}, {settings.region}, as of {catalog.as_of}. Spot prices are "
+        "typical, and move by zone and by hour.",
+    )
+
+
+def pool_price(pool: "Pool", settings: "AwsSettings") -> PoolPrice:
+    """Spot and list price of a pool's first instance type, in the stack's region."""
+    catalog = gpu_catalog()
+    factor = catalog.region_factors[settings.region]
     first = catalog.types[pool.instance_types[0]]
     return PoolPrice(
+        pool=pool.name,
         instance_type=first.name,
-        gpus=first.gpus,
+        gpu=first.gpu,
+        gpus_per_node=first.gpus,
+        is_spot=pool.capacity == contract.CAPACITY_SPOT,
+        most_nodes=pool.max_nodes * len(pool.zones or settings.zones),
         spot_usd_per_hour=round(first.typical_spot_usd_per_hour * factor, 3),
         on_demand_usd_per_hour=round(first.on_demand_usd_per_hour * factor, 4),
     )
 
 
-def fixed_costs(settings: "Settings", counts: Mapping[str, int]) -> list[FixedCost]:
-    """The monthly bill of an idle stack, from the number of resources of each type in it."""
+def fixed_costs(settings: "AwsSettings", counts: Mapping[str, int]) -> list[FixedCost]:
+    """The monthly bill of an idle stack."""
     hourly, monthly = service_catalog().usd_per_hour, service_catalog().usd_per_month
     managers = settings.managers
     manager = service_catalog().managers[managers.instance_types[0]]

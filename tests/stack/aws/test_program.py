@@ -9,16 +9,17 @@ from typing import Any
 import pulumi_aws as aws
 import pytest
 
+from stacks.aws.schema import AwsSettings
 from stacks.preview import ROOT, read_config, run_program
 from stacks.recorder import MASK, STACK_TYPE, Recording
-from stacks.schema import Settings
 
 GROUP = "aws:eks/nodeGroup:NodeGroup"
+NO_RESOURCE = "ec2:DescribeAvailabilityZones has no resource"
 WILDCARD_RESOURCES = {
     "autoscaler-identity-policy.policy": "scaling groups have no names before EKS makes them; "
     "changes are narrowed by the cluster's tag, and AWS knows no resource for Describe*",
-    "storage-efs-csi-controller-sa-policy.policy": "ec2:DescribeAvailabilityZones has no resource",
-    "storage-efs-csi-node-sa-policy.policy": "ec2:DescribeAvailabilityZones has no resource",
+    "storage-driver-efs-csi-controller-sa-policy.policy": NO_RESOURCE,
+    "storage-driver-efs-csi-node-sa-policy.policy": NO_RESOURCE,
 }
 
 
@@ -104,7 +105,9 @@ def test_no_endpoint_is_open_to_the_world(recording: Recording) -> None:
         assert plane.inputs["publicAccessCidrs"]
 
 
-def test_the_endpoint_is_what_the_stack_file_says(recording: Recording, settings: Settings) -> None:
+def test_the_endpoint_is_what_the_stack_file_says(
+    recording: Recording, settings: AwsSettings
+) -> None:
     (plane,) = recording.of_type("eks:index:Cluster")
     assert plane.inputs["endpointPublicAccess"] is (settings.network.api_access.private is None)
 
@@ -146,11 +149,14 @@ def test_no_physical_name_keeps_two_stacks_apart(recording: Recording) -> None:
         for key in ("name", "nodeGroupName", "namePrefix", "bucket")
         if key in resource.inputs
     ]
-    assert named == []
+    assert sorted(named) == ["cluster-logs.name", "cluster.name"]
+    for name in ("cluster", "cluster-logs"):  # a log group must be there before its cluster
+        (resource,) = (r for r in recording.resources if r.name == name and "name" in r.inputs)
+        assert "cluster-suffix-id" in resource.inputs["name"], "no random part"
 
 
 def test_every_aws_resource_uses_the_provider_of_the_stack_files_region(
-    recording: Recording, settings: Settings
+    recording: Recording, settings: AwsSettings
 ) -> None:
     (provider,) = recording.of_type("pulumi:providers:aws")
     assert provider.inputs["region"] == settings.region
@@ -171,8 +177,8 @@ def test_every_kubernetes_object_goes_to_the_cluster_of_the_stack(recording: Rec
 def test_nodes_wait_for_what_they_need_to_join(recording: Recording) -> None:
     for group in recording.of_type(GROUP):
         needed = " ".join(group.depends_on)
-        assert "node-addons-vpc-cni" in needed
-        assert "node-addons-eks-pod-identity-agent" in needed
+        assert "node-addons-network-addon" in needed
+        assert "node-addons-identity-addon" in needed
         assert "nodes-worker" in needed
         assert "network-private" in needed
 
@@ -193,7 +199,7 @@ def test_the_controller_is_made_after_the_definition_and_removed_before_it(
     assert "ConfigMap::elastic-jobs-pools" in needed
 
 
-def test_outputs_are_what_a_person_needs_next(recording: Recording, settings: Settings) -> None:
+def test_outputs_are_what_a_person_needs_next(recording: Recording, settings: AwsSettings) -> None:
     outputs = recording.outputs
     assert outputs.keys() == {"jobNamespace", "trainingImage", "login", "mount"}
     assert outputs["jobNamespace"] == settings.jobs.namespace

@@ -6,18 +6,18 @@ from ipaddress import IPv4Network
 from typing import TYPE_CHECKING
 
 from components.aws.subnets import VPC_PREFIXES, nodes_that_fit, zone_blocks
-from stacks.instances import gpu_catalog
+from stacks.aws.instances import gpu_catalog
 from stacks.problems import UNSET, Problem, suggestion
 
 if TYPE_CHECKING:
-    from stacks.schema import Settings
+    from stacks.aws.schema import AwsSettings
 
 PRIVATE = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
 DOCUMENTATION = tuple(map(IPv4Network, ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24")))
 WIDEST_PUBLIC_PREFIX = 16
 
 
-def problems(settings: "Settings") -> Iterator[Problem]:
+def problems(settings: "AwsSettings") -> Iterator[Problem]:
     """Every broken rule of this file."""
     found = [problem for rule in RULES for problem in rule(settings)]
     yield from found
@@ -25,7 +25,7 @@ def problems(settings: "Settings") -> Iterator[Problem]:
         yield from every_node_finds_addresses(settings)
 
 
-def warnings(settings: "Settings") -> Iterator[str]:
+def warnings(settings: "AwsSettings") -> Iterator[str]:
     """What is accepted but cannot work as it stands."""
     for block in settings.network.api_access.cidrs:
         if any(block.subnet_of(example) for example in DOCUMENTATION):
@@ -40,20 +40,20 @@ def is_private(block: IPv4Network) -> bool:
     return any(block.subnet_of(private) for private in PRIVATE)
 
 
-def region_is_known(settings: "Settings") -> Iterator[Problem]:
+def region_is_known(settings: "AwsSettings") -> Iterator[Problem]:
     regions = gpu_catalog().region_factors
     if settings.region not in regions:
         yield Problem(
             path="region",
             value=settings.region,
-            rule="a region of stacks/gpus.yaml",
+            rule="a region of stacks/aws/gpus.yaml",
             reason="prices differ by region, and a misspelled region fails only inside AWS",
-            next_step=f"{suggestion(settings.region, regions)}; or add it to stacks/gpus.yaml "
+            next_step=f"{suggestion(settings.region, regions)}; or add it to stacks/aws/gpus.yaml "
             "with its price factor",
         )
 
 
-def zones_are_in_the_region(settings: "Settings") -> Iterator[Problem]:
+def zones_are_in_the_region(settings: "AwsSettings") -> Iterator[Problem]:
     for index, zone in enumerate(settings.zones):
         path = f"zones[{index}]"
         if not re.fullmatch(re.escape(settings.region) + "[a-h]", zone):
@@ -74,7 +74,7 @@ def zones_are_in_the_region(settings: "Settings") -> Iterator[Problem]:
             )
 
 
-def vpc_block_is_usable(settings: "Settings") -> Iterator[Problem]:
+def vpc_block_is_usable(settings: "AwsSettings") -> Iterator[Problem]:
     block = settings.network.cidr
     if block.prefixlen not in VPC_PREFIXES or not is_private(block):
         yield Problem(
@@ -86,7 +86,7 @@ def vpc_block_is_usable(settings: "Settings") -> Iterator[Problem]:
         )
 
 
-def service_block_is_apart(settings: "Settings") -> Iterator[Problem]:
+def service_block_is_apart(settings: "AwsSettings") -> Iterator[Problem]:
     block, vpc = settings.network.service_cidr, settings.network.cidr
     if not is_private(block) or not 12 <= block.prefixlen <= 24:
         rule = "private (10/8, 172.16/12 or 192.168/16) and from /12 to /24"
@@ -105,7 +105,7 @@ def service_block_is_apart(settings: "Settings") -> Iterator[Problem]:
     )
 
 
-def api_access_names_one_way(settings: "Settings") -> Iterator[Problem]:
+def api_access_names_one_way(settings: "AwsSettings") -> Iterator[Problem]:
     access = settings.network.api_access
     if bool(access.cidrs) == bool(access.private):
         yield Problem(
@@ -127,7 +127,7 @@ def api_access_names_one_way(settings: "Settings") -> Iterator[Problem]:
         )
 
 
-def api_blocks_are_narrow(settings: "Settings") -> Iterator[Problem]:
+def api_blocks_are_narrow(settings: "AwsSettings") -> Iterator[Problem]:
     cidrs = settings.network.api_access.cidrs
     for index, block in enumerate(cidrs):
         if block.prefixlen < WIDEST_PUBLIC_PREFIX or is_private(block):
@@ -149,7 +149,7 @@ def api_blocks_are_narrow(settings: "Settings") -> Iterator[Problem]:
             )
 
 
-def private_ways_in_are_outside_the_vpc(settings: "Settings") -> Iterator[Problem]:
+def private_ways_in_are_outside_the_vpc(settings: "AwsSettings") -> Iterator[Problem]:
     network = settings.network
     named = [("network.api_access.private_cidrs", network.api_access.private_cidrs)]
     named.append(("storage.mount_cidrs", settings.storage.mount_cidrs))
@@ -166,7 +166,7 @@ def private_ways_in_are_outside_the_vpc(settings: "Settings") -> Iterator[Proble
                 )
 
 
-def every_node_finds_addresses(settings: "Settings") -> Iterator[Problem]:
+def every_node_finds_addresses(settings: "AwsSettings") -> Iterator[Problem]:
     zones, vpc = settings.zones, settings.network.cidr
     for zone, blocks in zone_blocks(vpc, zones).items():
         pools = (p.max_nodes for p in settings.pools if not p.zones or zone in p.zones)

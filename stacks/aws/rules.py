@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stacks import network_rules, pool_rules
+from stacks.aws import network_rules, pool_rules
+from stacks.aws.services import service_catalog
 from stacks.problems import UNSET, Problem, suggestion
-from stacks.services import service_catalog
 
 if TYPE_CHECKING:
-    from stacks.schema import Settings
+    from stacks.aws.schema import AwsSettings
 
 
-def problems(settings: "Settings") -> Iterator[Problem]:
+def problems(settings: "AwsSettings") -> Iterator[Problem]:
     """Everything wrong between the fields; each field by itself is right by now."""
     yield from network_rules.problems(settings)
     yield from managers_are_possible(settings)
@@ -19,12 +19,12 @@ def problems(settings: "Settings") -> Iterator[Problem]:
     yield from images_are_built_or_named(settings)
 
 
-def warnings(settings: "Settings") -> list[str]:
+def warnings(settings: "AwsSettings") -> list[str]:
     """What works but will disappoint."""
     return [*network_rules.warnings(settings), *pool_rules.warnings(settings)]
 
 
-def managers_are_possible(settings: "Settings") -> Iterator[Problem]:
+def managers_are_possible(settings: "AwsSettings") -> Iterator[Problem]:
     managers = settings.managers
     if managers.min_nodes > managers.max_nodes:
         yield Problem(
@@ -40,13 +40,13 @@ def managers_are_possible(settings: "Settings") -> Iterator[Problem]:
             yield Problem(
                 path=f"managers.instance_types[{index}]",
                 value=name,
-                rule="an instance type under `managers` in stacks/services.yaml",
+                rule="an instance type under `managers` in stacks/aws/services.yaml",
                 reason="the fixed cost of the stack cannot be told otherwise",
                 next_step=f"{suggestion(name, known)}; or add it there with its price",
             )
 
 
-def images_are_built_or_named(settings: "Settings") -> Iterator[Problem]:
+def images_are_built_or_named(settings: "AwsSettings") -> Iterator[Problem]:
     images = settings.images
     for field in ("training", "controller"):
         given = getattr(images, field)

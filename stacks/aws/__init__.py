@@ -1,0 +1,1 @@
+"""Stack files of AWS: what they may say, what it costs, and how it becomes AWS arguments."""

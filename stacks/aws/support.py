@@ -1,0 +1,22 @@
+"""AWS, for a stack file that names it."""
+
+from stacks.aws import costs, rules
+from stacks.aws.build import build
+from stacks.aws.schema import AwsSettings
+from stacks.clouds import CloudSupport
+
+
+def _place(settings: AwsSettings) -> str:
+    return (
+        f"aws {settings.region}, {len(settings.zones)} zones, Kubernetes {settings.cluster.version}"
+    )
+
+
+SUPPORT = CloudSupport(
+    settings=AwsSettings,
+    problems=rules.problems,
+    warnings=rules.warnings,
+    build=build,
+    place=_place,
+    bill=costs.bill,
+)

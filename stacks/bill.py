@@ -1,0 +1,53 @@
+"""What a stack costs while nobody trains, and what a GPU hour costs when somebody does."""
+
+from dataclasses import dataclass
+
+HOURS_PER_MONTH = 730
+
+
+@dataclass(frozen=True, kw_only=True)
+class FixedCost:
+    """One line of the monthly bill that is there even when nothing runs."""
+
+    what: str
+    quantity: str
+    usd_per_month: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolPrice:
+    """What a GPU of a pool costs: one node of its first instance type, divided by its GPUs."""
+
+    pool: str
+    instance_type: str
+    gpu: str
+    gpus_per_node: int
+    is_spot: bool
+    most_nodes: int
+    """Of all zones together."""
+    spot_usd_per_hour: float
+    """One node; typical, not a quote: spot prices move."""
+    on_demand_usd_per_hour: float
+    """One node."""
+
+    @property
+    def saving(self) -> float:
+        """Share of the list price that spot saves."""
+        return 1 - self.spot_usd_per_hour / self.on_demand_usd_per_hour
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bill:
+    """What a preview and docs/cost.md show."""
+
+    fixed: tuple[FixedCost, ...] = ()
+    pools: tuple[PoolPrice, ...] = ()
+    usage: tuple[str, ...] = ()
+    """What comes on top with use."""
+    source: str = ""
+    """Where the prices are from, and of when."""
+
+    @property
+    def usd_per_month(self) -> float:
+        """Of an idle stack."""
+        return round(sum(line.usd_per_month for line in self.fixed), 2)

@@ -1,0 +1,1 @@
+"""Stack files of a cluster that exists already."""
