@@ -8,7 +8,7 @@ CODE := src stacks components demo tests __main__.py training-image
 .DEFAULT_GOAL := help
 
 help:            ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(READY)   ## train on this machine through interruptions (about a minute, no account)
 	@$(BIN)/python -m demo
@@ -18,6 +18,12 @@ preview: $(READY) ## what `pulumi up` would build: make preview STACK=dev
 
 test: $(READY)   ## all tests
 	$(BIN)/pytest
+
+provider-check: $(READY) ## let the AWS Terraform provider judge what the stacks ask AWS for
+	$(BIN)/pytest -m provider tests/stack
+
+config-reference: $(READY) ## write docs/configuration.md and the other pages that are made from the code
+	@$(BIN)/python -m stacks.reference
 
 check: $(READY)  ## format, lint, types, layers, then all tests
 	$(BIN)/ruff format --check $(CODE)
@@ -49,4 +55,4 @@ $(READY): requirements.lock pyproject.toml
 	@$(BIN)/uv pip install -q --no-deps --no-build-isolation --python $(BIN)/python -e .
 	@touch $@
 
-.PHONY: help demo preview test check format lock clean
+.PHONY: help demo preview test provider-check config-reference check format lock clean

@@ -1,0 +1,150 @@
+"""Nodes on AWS: what the autoscaler, the jobs and EKS are told about them is the same."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import yaml
+
+from components.aws.gpu_pool import NODE_TEMPLATE
+from spotrain import contract
+from stacks.recorder import Registration
+from tests.stack.invariants.registry import Built, on_aws
+
+GROUP, TAG = "aws:eks/nodeGroup:NodeGroup", "aws:autoscaling/tag:Tag"
+TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
+EFFECTS = {"NO_SCHEDULE": "NoSchedule"}
+
+
+def gpu_groups(built: Built) -> list[Registration]:
+    groups = built.of_type(GROUP)
+    return [g for g in groups if g.name.startswith("gpu-")]
+
+
+def scaling_tags(built: Built, group: Registration) -> dict[str, str]:
+    name = f"eks-{group.name}-0000"
+    tags = [tag.inputs for tag in built.of_type(TAG)]
+    return {t["tag"]["key"]: t["tag"]["value"] for t in tags if t["autoscalingGroupName"] == name}
+
+
+def offered_pools(built: Built) -> list[dict[str, Any]]:
+    config = built.named("elastic-jobs-pools").inputs
+    pools: list[dict[str, Any]] = yaml.safe_load(config["data"][contract.POOLS_KEY])
+    return pools
+
+
+@on_aws
+def no_gpu_group_spans_zones(built: Built) -> Iterator[str]:
+    for group in gpu_groups(built):
+        if len(group.inputs["subnetIds"]) != 1:
+            yield f"{group.name} has subnets {group.inputs['subnetIds']}"
+
+
+@on_aws
+def every_gpu_group_is_tainted(built: Built) -> Iterator[str]:
+    wanted = (contract.GPU_TAINT_KEY, contract.GPU_TAINT_VALUE, contract.GPU_TAINT_EFFECT)
+    for group in gpu_groups(built):
+        taints = group.inputs.get("taints", [])
+        told = [(t["key"], t["value"], EFFECTS.get(t["effect"])) for t in taints]
+        if wanted not in told:
+            yield f"{group.name} has taints {told}"
+
+
+@on_aws
+def the_autoscaler_is_told_labels_taints_and_gpus_of_every_group(built: Built) -> Iterator[str]:
+    for group in gpu_groups(built):
+        tags = scaling_tags(built, group)
+        labels = group.inputs["labels"]
+        taints = {t["key"]: f"{t['value']}:{EFFECTS[t['effect']]}" for t in group.inputs["taints"]}
+        wanted = {
+            **{f"{NODE_TEMPLATE}/label/{key}": value for key, value in labels.items()},
+            **{f"{NODE_TEMPLATE}/taint/{key}": value for key, value in taints.items()},
+        }
+        told = {k: v for k, v in tags.items() if "/label/" in k or "/taint/" in k}
+        if told != wanted:
+            yield f"{group.name}: {sorted(told.items() ^ wanted.items())}"
+        if f"{NODE_TEMPLATE}/resources/{contract.GPU_RESOURCE}" not in tags:
+            yield f"{group.name}: no GPUs are told"
+
+
+@on_aws
+def jobs_are_offered_the_groups_that_exist(built: Built) -> Iterator[str]:
+    groups = {group.name: group for group in gpu_groups(built)}
+    for pool in offered_pools(built):
+        for zone in pool["zones"]:
+            name = f"gpu-{pool['name']}-{zone}"
+            if name not in groups:
+                yield f"{name} is offered and does not exist"
+                continue
+            yield from _differences(pool, groups.pop(name), built)
+    yield from (f"{name} exists and is not offered" for name in groups)
+
+
+def _differences(pool: Mapping[str, Any], group: Registration, built: Built) -> Iterator[str]:
+    labels, tags = group.inputs["labels"], scaling_tags(built, group)
+    told = {
+        "name": labels.get(contract.LABEL_POOL),
+        "gpu": labels.get(contract.LABEL_GPU),
+        "capacity": labels.get(contract.LABEL_CAPACITY),
+        "instanceTypes": group.inputs["instanceTypes"],
+        "maxNodes": group.inputs["scalingConfig"]["maxSize"],
+        "gpusPerNode": int(tags.get(f"{NODE_TEMPLATE}/resources/{contract.GPU_RESOURCE}", 0)),
+    }
+    for key, value in told.items():
+        if pool[key] != value:
+            yield f"{group.name}: {key} is {value}, jobs are told {pool[key]}"
+
+
+@on_aws
+def every_gpu_group_starts_at_zero_and_keeps_the_autoscalers_size(built: Built) -> Iterator[str]:
+    for group in gpu_groups(built):
+        scaling = group.inputs["scalingConfig"]
+        if scaling["minSize"] or scaling["desiredSize"]:
+            yield f"{group.name} starts with {scaling}"
+    for group in built.of_type(GROUP):
+        if "scalingConfig.desiredSize" not in group.ignore_changes:
+            yield f"{group.name}: an update resets the autoscaler's size"
+
+
+@on_aws
+def every_node_answers_imdsv2_one_hop_far(built: Built) -> Iterator[str]:
+    templates = {f"{t.name}-id": t for t in built.of_type(TEMPLATE)}
+    for group in built.of_type(GROUP):
+        if group.inputs.get("launchTemplate", {}).get("id") not in templates:
+            yield f"{group.name} has no launch template of ours"
+    for template in templates.values():
+        metadata = template.inputs.get("metadataOptions", {})
+        if metadata.get("httpTokens") != "required":
+            yield f"{template.name} answers IMDSv1"
+        if metadata.get("httpPutResponseHopLimit") != 1:
+            yield f"{template.name} answers pods"
+
+
+@on_aws
+def nodes_wait_for_what_they_need_to_join(built: Built) -> Iterator[str]:
+    parts = (
+        "node-addons-network-addon",
+        "node-addons-identity-addon",
+        "nodes-worker",
+        "network-private",
+    )
+    for group in built.of_type(GROUP):
+        needed = " ".join(group.depends_on)
+        yield from (f"{group.name} does not wait for {p}" for p in parts if p not in needed)
+
+
+@on_aws
+def every_workload_waits_for_a_node_to_run_on(built: Built) -> Iterator[str]:
+    """So that a destroy removes pods while there is still a node to stop them on."""
+    kinds = ("apps/v1:Deployment", "apps/v1:StatefulSet", "batch/v1:Job", "batch/v1:CronJob")
+    for workload in built.of_type(*(f"kubernetes:{kind}" for kind in kinds)):
+        if not any(urn.endswith("::managers-group") for urn in workload.depends_on):
+            yield f"{workload.name} may be made before, and removed after, the managers"
+
+
+@on_aws
+def managers_are_on_demand_in_two_zones_without_a_taint(built: Built) -> Iterator[str]:
+    group = built.named("managers-group").inputs
+    if group["capacityType"] != "ON_DEMAND" or group.get("taints"):
+        yield "managers are spot, or tainted"
+    if len(group["subnetIds"]) < 2 or group["scalingConfig"]["minSize"] < 2:
+        yield "managers are in one zone"

@@ -1,0 +1,108 @@
+"""What holds on every cloud."""
+
+import json
+from collections.abc import Iterator
+
+from kubernetes_validate import ValidationError, validate
+
+from stacks.aws.schema import AwsSettings
+from stacks.recorder import MASK, STACK_TYPE
+from tests.stack.invariants.registry import Built, on_every_cloud, pod_of, strings
+
+NEWEST = "1.36"
+CONTROLLER = "elastic-jobs-controller"
+
+
+@on_every_cloud
+def every_resource_is_in_a_component(built: Built) -> Iterator[str]:
+    for resource in built.recording.resources:
+        if not resource.parent:
+            yield f"{resource.name} has no parent"
+        if resource.custom and f"::{STACK_TYPE}::" in resource.parent:
+            yield f"{resource.name} stands outside every component"
+
+
+@on_every_cloud
+def every_urn_is_registered_once(built: Built) -> Iterator[str]:
+    yield from built.recording.duplicates()
+
+
+@on_every_cloud
+def no_kubeconfig_is_plain(built: Built) -> Iterator[str]:
+    text = json.dumps([built.recording.document(), built.recording.outputs])
+    for word in ("certificate-authority-data", "get-token", "client-key-data"):
+        if word in text:
+            yield f"{word} stands in plain text"
+    for provider in built.of_type("pulumi:providers:kubernetes"):
+        if "kubeconfig" in provider.inputs and provider.inputs["kubeconfig"] != MASK:
+            yield f"{provider.name} has a plain kubeconfig"
+
+
+@on_every_cloud
+def no_password_is_plain(built: Built) -> Iterator[str]:
+    for secret in built.of_type("kubernetes:core/v1:Secret"):
+        for key in ("data", "stringData"):
+            content = secret.inputs.get(key)
+            plain = content != MASK and any(value != MASK for value in strings(content))
+            if content and plain:
+                yield f"{secret.name}.{key} is plain"
+
+
+@on_every_cloud
+def every_object_goes_to_the_cluster_of_the_stack(built: Built) -> Iterator[str]:
+    (provider,) = built.of_type("pulumi:providers:kubernetes")
+    for resource in built.recording.resources:
+        ours = resource.provider.startswith(provider.urn)
+        if resource.type.startswith("kubernetes:") and not ours:
+            yield f"{resource.name} goes to {resource.provider or 'whatever kubectl points at'}"
+
+
+@on_every_cloud
+def every_object_is_valid_at_the_clusters_version(built: Built) -> Iterator[str]:
+    settings = built.settings
+    version = settings.cluster.version if isinstance(settings, AwsSettings) else NEWEST
+    for resource in built.objects():
+        if "CustomResource" in resource.type and "Definition" not in resource.type:
+            continue  # of a kind that its own controller defines
+        try:
+            validate(resource.inputs, version, strict=True)
+        except ValidationError as error:
+            yield f"{resource.name}: {error.message}"
+
+
+@on_every_cloud
+def every_container_is_limited_and_unprivileged(built: Built) -> Iterator[str]:
+    for resource in built.objects():
+        pod = pod_of(resource.inputs) or {}
+        for container in pod.get("containers", []) + pod.get("initContainers", []):
+            place = f"{resource.name}/{container['name']}"
+            context = container.get("securityContext", {})
+            resources = container.get("resources", {})
+            if not resources.get("requests") or not resources.get("limits", {}).get("memory"):
+                yield f"{place} has no requests or no memory limit"
+            if context.get("allowPrivilegeEscalation") is not False:
+                yield f"{place} may gain privileges"
+            if context.get("capabilities", {}).get("drop") != ["ALL"]:
+                yield f"{place} keeps capabilities"
+
+
+@on_every_cloud
+def no_right_in_the_cluster_is_a_wildcard(built: Built) -> Iterator[str]:
+    kinds = ("kubernetes:rbac.authorization.k8s.io/v1:ClusterRole",)
+    for role in built.of_type(*kinds, kinds[0].replace("ClusterRole", "Role")):
+        for rule in role.inputs.get("rules", []):
+            if any("*" in rule.get(key, []) for key in ("apiGroups", "resources", "verbs")):
+                yield f"{role.name} has a wildcard"
+
+
+@on_every_cloud
+def the_controller_comes_after_what_it_serves(built: Built) -> Iterator[str]:
+    """And goes before it: while jobs and their definition exist, so does their controller."""
+    needed = " ".join(built.named(CONTROLLER).depends_on)
+    for part in (
+        "CustomResourceDefinition::elastic-jobs-crd",
+        "elastic-jobs-rbac-spotrain-controller",
+        "ConfigMap::elastic-jobs-pools",
+    ):
+        if part not in needed:
+            yield f"the controller does not wait for {part}"
