@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STACK ?= dev
 READY := .venv/.installed
+LOCK := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 CODE := src stacks components demo tests __main__.py training-image
 
 .DEFAULT_GOAL := help
@@ -19,11 +20,14 @@ preview: $(READY) ## what `pulumi up` would build: make preview STACK=dev
 test: $(READY)   ## all tests
 	$(BIN)/pytest
 
+cluster-tools:   ## build etcd and Kubernetes for the cluster tests; prints their folder (ten minutes, once)
+	@tools/cluster/build
+
 provider-check: $(READY) ## let the AWS Terraform provider judge what the stacks ask AWS for
 	$(BIN)/pytest -m provider tests/stack
 
 config-reference: $(READY) ## write docs/configuration.md and the other pages that are made from the code
-	@$(BIN)/python -m stacks.reference
+	@$(BIN)/python -m stacks.pages
 
 check: $(READY)  ## format, lint, types, layers, then all tests
 	$(BIN)/ruff format --check $(CODE)
@@ -37,8 +41,12 @@ format: $(READY) ## format the code and mend what the linter can
 	$(BIN)/ruff check --fix $(CODE)
 
 lock: $(READY)   ## pin what pyproject.toml asks for, with hashes (UPGRADE=--upgrade: newest versions)
-	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header \
-	  --no-annotate --all-extras $(UPGRADE) -q pyproject.toml -o requirements.lock
+	$(LOCK) --all-extras $(UPGRADE) pyproject.toml -o requirements.lock
+	@# What the images install, and what builds the package in them: parts of the same lock.
+	$(LOCK) -c requirements.lock pyproject.toml -o training-image/requirements.lock
+	$(LOCK) -c requirements.lock --extra controller --extra aws pyproject.toml \
+	  -o controller-image/requirements.lock
+	echo hatchling | $(LOCK) -c requirements.lock - -o build.lock
 
 clean:           ## remove what the targets made
 	rm -rf build .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -55,4 +63,4 @@ $(READY): requirements.lock pyproject.toml
 	@$(BIN)/uv pip install -q --no-deps --no-build-isolation --python $(BIN)/python -e .
 	@touch $@
 
-.PHONY: help demo preview test provider-check config-reference check format lock clean
+.PHONY: help demo preview test cluster-tools provider-check config-reference check format lock clean

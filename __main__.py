@@ -1,14 +1,16 @@
-"""The stack, as a table of contents.
+"""The stack, as a table of contents: a cloud, and on it the platform, the same on every cloud.
 
-Settings come from stacks/Pulumi.<stack>.yaml (their meaning: stacks/schema.py). What a cloud is
-made of stands in components/<cloud>/cloud.py; the platform on top is the same on every cloud.
+What a stack file may say: stacks/schema.py. What a cloud is made of: components/<cloud>/cloud.py.
 """
 
 import pulumi
 
 from components.platform.elastic_jobs import ElasticJobs, ElasticJobsArgs
 from components.platform.job_namespace import JobNamespace, JobNamespaceArgs
-from components.platform.shared_volume import SharedVolume, SharedVolumeArgs
+from components.platform.observability import Observability, ObservabilityArgs
+from components.platform.prices import Prices, PricesArgs
+from components.platform.researchers import Researchers, ResearchersArgs
+from components.platform.shared_volume import SharedVolumes, SharedVolumesArgs
 from stacks import schema
 from stacks.clouds import support
 
@@ -22,17 +24,25 @@ for warning in selected.warnings(settings):
 # 2. Cloud: network, cluster, nodes, storage, images
 cloud = selected.build(settings, tags)
 
-# 3. Job namespace: where researchers' jobs run, and the controller's rights in it
+# 3. Job namespace: where researchers' jobs run, and what holds for every pod in it
 jobs = JobNamespace(
-    "jobs", JobNamespaceArgs(name=settings.jobs.namespace, kubernetes=cloud.kubernetes)
+    "jobs",
+    JobNamespaceArgs(
+        name=settings.jobs.namespace,
+        pools=cloud.pools,
+        gpu_quota=settings.jobs.gpu_quota,
+        egress=settings.jobs.egress,
+        kubernetes=cloud.kubernetes,
+        after=cloud.ready,
+    ),
 )
 
-# 4. Shared volume: data/ and output/ for every job
-SharedVolume(
+# 4. Shared volumes: data/ and output/ for every job
+SharedVolumes(
     "shared",
-    SharedVolumeArgs(
+    SharedVolumesArgs(
         namespace=jobs.name,
-        volume=cloud.volumes[0],
+        volumes=cloud.volumes,
         image=cloud.images.controller,
         kubernetes=cloud.kubernetes,
         after=cloud.ready,
@@ -40,7 +50,7 @@ SharedVolume(
 )
 
 # 5. Elastic jobs: the resource definition, the controller and its coordinator
-ElasticJobs(
+platform = ElasticJobs(
     "elastic-jobs",
     ElasticJobsArgs(
         job_namespace=jobs.name,
@@ -51,8 +61,20 @@ ElasticJobs(
     ),
 )
 
-# 6. Outputs: what a person, or a script, needs next
+# 6. Researchers: what the people who run jobs may do
+Researchers(
+    "researchers",
+    ResearchersArgs(job_namespace=jobs.name, kubernetes=cloud.kubernetes, after=platform.system),
+)
+
+# 7. Prices: what spot nodes cost today, where the cloud tells
+Prices("prices", PricesArgs(cloud=cloud, after=platform.system))
+
+# 8. Observability: metrics, dashboards and alerts, on request
+watch = Observability("watch", ObservabilityArgs(wanted=settings.observability, cloud=cloud))
+
+# 9. Outputs: what a person, or a script, needs next
 pulumi.export("jobNamespace", jobs.name)
 pulumi.export("trainingImage", cloud.images.training)
-for name, value in cloud.outputs.items():
+for name, value in {**cloud.outputs, **watch.outputs}.items():
     pulumi.export(name, value)

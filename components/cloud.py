@@ -13,18 +13,20 @@ class Pool:
 
     name: str
     gpu: str
+    """Model in lower case; `contract.NO_GPU` for nodes without."""
     gpus_per_node: int
     capacity: str
     zones: tuple[str, ...]
     instance_types: tuple[str, ...]
+    """Empty for nodes that nobody rents by type."""
     max_nodes: int
     """Most nodes in one zone."""
     notice_seconds: int
     """From the order to leave to the end of the node."""
     spot_usd_per_hour: float
-    """A typical price of the first instance type; spot prices move."""
+    """A typical price of the first instance type; spot prices move. 0 where nobody names one."""
     on_demand_usd_per_hour: float
-    """List price of the first instance type."""
+    """List price of the first instance type; 0 where nobody names one."""
 
     def document(self) -> dict[str, object]:
         """The pool as the controller and the command line read it (`contract.POOLS_KEY`)."""
@@ -72,6 +74,8 @@ class ClassVolume:
     """What a storage class makes; it must be one whose volumes many nodes mount at once."""
 
     storage_class: str
+    size_gib: int
+    """What is asked for; many classes bill by it."""
 
 
 VolumeSource = CsiVolume | NfsVolume | HostPathVolume | ClassVolume
@@ -97,6 +101,8 @@ class AlertReceiver:
     kind: str
     """Key of the receiver's settings: sns_configs, webhook_configs, ..."""
     settings: Mapping[str, pulumi.Input[object]]
+    ready: tuple[pulumi.Resource, ...] = ()
+    """The right of Alertmanager's pod to send them; one that starts before never gets it."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,8 +4,9 @@ Pulumi's own yaml.v2.ConfigFile makes its objects inside the provider, so under 
 preview, they do not exist; see docs/decisions/0002-kubernetes-objects.md.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,20 @@ import pulumi_kubernetes as k8s
 import yaml
 
 FOLDER = Path(__file__).parents[1] / "k8s"
-CLASSES: Mapping[tuple[str, str], type[pulumi.CustomResource]] = {
+OPERATOR = "monitoring.coreos.com/v1"
+"""Of the Prometheus operator, which defines these kinds."""
+CLASSES: Mapping[tuple[str, str], Callable[..., pulumi.CustomResource]] = {
+    (OPERATOR, "PodMonitor"): partial(
+        k8s.apiextensions.CustomResource, api_version=OPERATOR, kind="PodMonitor"
+    ),
+    (OPERATOR, "PrometheusRule"): partial(
+        k8s.apiextensions.CustomResource, api_version=OPERATOR, kind="PrometheusRule"
+    ),
+    ("v1", "ConfigMap"): k8s.core.v1.ConfigMap,
     ("v1", "Namespace"): k8s.core.v1.Namespace,
     ("v1", "ServiceAccount"): k8s.core.v1.ServiceAccount,
     ("apps/v1", "DaemonSet"): k8s.apps.v1.DaemonSet,
+    ("scheduling.k8s.io/v1", "PriorityClass"): k8s.scheduling.v1.PriorityClass,
     ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): (
         k8s.apiextensions.v1.CustomResourceDefinition
     ),
@@ -33,6 +44,8 @@ CLASSES: Mapping[tuple[str, str], type[pulumi.CustomResource]] = {
 class ManifestArgs:
     file: str
     """Name of the file in k8s/."""
+    after: Sequence[pulumi.Resource] = ()
+    """What each object waits for; a component's own depends_on does not reach what is in it."""
 
 
 class Manifest(pulumi.ComponentResource):
@@ -45,9 +58,11 @@ class Manifest(pulumi.ComponentResource):
     ) -> None:
         super().__init__("spotrain:platform:Manifest", name, {}, opts)
         documents = read_manifest(args.file)
-        namespaces = [self._register(name, d) for d in documents if d["kind"] == "Namespace"]
+        namespaces = [
+            self._register(name, d, after=args.after) for d in documents if d["kind"] == "Namespace"
+        ]
         others = [
-            self._register(name, document, after=namespaces)
+            self._register(name, document, after=[*args.after, *namespaces])
             for document in documents
             if document["kind"] != "Namespace"
         ]
@@ -58,13 +73,13 @@ class Manifest(pulumi.ComponentResource):
         self,
         name: str,
         document: Mapping[str, Any],
-        after: list[pulumi.CustomResource] | None = None,
+        after: Sequence[pulumi.Resource],
     ) -> pulumi.CustomResource:
         body = {k: v for k, v in document.items() if k not in ("apiVersion", "kind")}
         resource = CLASSES[document["apiVersion"], document["kind"]]
         return resource(
             f"{name}-{document['metadata']['name']}",
-            opts=pulumi.ResourceOptions(parent=self, depends_on=after),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=list(after)),
             **_snake_keys(body),
         )
 

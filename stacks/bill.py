@@ -16,7 +16,10 @@ class FixedCost:
 
 @dataclass(frozen=True, kw_only=True)
 class PoolPrice:
-    """What a GPU of a pool costs: one node of its first instance type, divided by its GPUs."""
+    """What a GPU of a pool costs: one node of its first instance type, divided by its GPUs.
+
+    `instance_type` is a zone, and `gpus_per_node` may be 0, for nodes that nobody rents by type.
+    """
 
     pool: str
     instance_type: str
@@ -28,7 +31,7 @@ class PoolPrice:
     spot_usd_per_hour: float
     """One node; typical, not a quote: spot prices move."""
     on_demand_usd_per_hour: float
-    """One node."""
+    """One node; 0 where nobody names a price."""
 
     @property
     def saving(self) -> float:

@@ -13,6 +13,7 @@ from stacks.problems import Problem
 Tags = Mapping[str, str]
 MODULES: Mapping[str, str] = {
     "aws": "stacks.aws.support",
+    "existing": "stacks.existing.support",
 }
 """Cloud -> the module whose SUPPORT serves it. Only the one that a stack names is imported, so
 that nobody needs the packages of a cloud that they do not use."""
@@ -23,6 +24,8 @@ class CloudSupport:
     """What a cloud brings. The functions get the settings of its own class."""
 
     settings: type[PlatformSettings]
+    example: str
+    """The stack file in which errors find what is missing in another."""
     problems: Callable[[Any], Iterator[Problem]]
     """What the parts of a stack file must be to each other."""
     warnings: Callable[[Any], list[str]]

@@ -7,17 +7,18 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from stacks import wording
+from stacks.clouds import CloudSupport
 from stacks.problems import UNSET, Problem, dotted, suggestion
 
 Location = tuple[str | int, ...]
 
 
-def from_pydantic(error: ValidationError, model: type[BaseModel]) -> list[Problem]:
+def from_pydantic(error: ValidationError, cloud: CloudSupport) -> list[Problem]:
     """One problem an entry, with the field's own docstring as the reason."""
     entries = error.errors()
     places = [entry["loc"] for entry in entries]
     return [
-        _problem(entry, model)
+        _problem(entry, cloud.settings, cloud.example)
         for entry in entries
         if not (entry["type"] == "too_short" and _any_below(entry["loc"], places))
     ]
@@ -29,7 +30,7 @@ def _any_below(location: Location, places: Sequence[Location]) -> bool:
     return any(place[:depth] == location and len(place) > depth for place in places)
 
 
-def _problem(entry: Mapping[str, Any], model: type[BaseModel]) -> Problem:
+def _problem(entry: Mapping[str, Any], model: type[BaseModel], example: str) -> Problem:
     location: Location = tuple(entry["loc"])
     path = dotted(location)
     if entry["type"] == "extra_forbidden":
@@ -43,8 +44,10 @@ def _problem(entry: Mapping[str, Any], model: type[BaseModel]) -> Problem:
         )
     field = _field_at(model, location)
     missing = entry["type"] == "missing" or _left_empty(entry, field)
-    required = ("required; it has no default", f"add {path}; stacks/Pulumi.dev.yaml has an example")
-    rule, next_step = required if missing else wording.of(entry, field, _pattern_rule(field))
+    required = ("required; it has no default", f"add {path}; {example} has an example")
+    rule, next_step = (
+        required if missing else wording.of(entry, field, _pattern_rule(field), example)
+    )
     specific = None if missing else wording.correction(entry)
     return Problem(
         path=path,

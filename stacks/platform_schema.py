@@ -14,13 +14,16 @@ class Jobs(Section):
     """Namespace of the jobs and of the volume claims; default elastic-job, as in TorchElastic's own
     documentation, so that its commands work unchanged."""
     gpu_quota: Annotated[Whole, Field(ge=0)] | None = None
-    """Most GPUs that all jobs together may ask for; default: all that the pools can have. A lower
-    number is a limit on the bill that no job gets around."""
+    """Most GPUs that all jobs together may ask for; default: no limit but the pools. Each priority
+    class may then ask for all that the pools can have, so an important job is let in and takes the
+    place of lesser ones. A number here is a limit on the bill that no job gets around; once it is
+    reached even an important job waits, as Kubernetes judges quotas before priorities."""
     egress: Literal["https", "all", "none"] = "https"
     """Where the pods of jobs may connect to, beside their siblings, DNS and the coordinator:
-    `https` (default; port 443 outside the cluster's own network, for data sets and experiment
-    trackers), `all` or `none`. The shared volume and image pulls are the node's traffic: they work
-    in any case."""
+    `https` (default; port 443 of public IPv4 addresses, for data sets and experiment trackers),
+    `all` (private addresses and every port too, for a tracker or database of your own) or `none`.
+    Never the node's metadata. The shared volume and image pulls are the node's traffic: they work
+    in any case. Policies add up: one of your own can open a single private address."""
 
 
 class Observability(Section):

@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.tree import Tree
 
-from stacks.bill import HOURS_PER_MONTH, Bill
+from stacks.bill import HOURS_PER_MONTH, Bill, PoolPrice
 from stacks.clouds import support
 from stacks.platform_schema import PlatformSettings
 from stacks.recorder import Recording, Registration
@@ -30,7 +30,7 @@ def show(console: Console, stack: str, settings: PlatformSettings, recording: Re
         console.print(f"[dim]On top, with use: {'; '.join(bill.usage)}.[/]")
     if bill.pools:
         console.print()
-        console.print(gpu_table(bill))
+        console.print(pools_table(bill))
         console.print(f"[dim]{bill.source}[/]")
 
 
@@ -113,23 +113,33 @@ def fixed_table(bill: Bill) -> Table:
     return table
 
 
-def gpu_table(bill: Bill) -> Table:
-    """What a GPU hour costs in each pool, spot beside on demand."""
-    table = _table("GPU hours, in $ per GPU and hour, while somebody trains")
+def pools_table(bill: Bill) -> Table:
+    """What each pool has; where prices are known, what a GPU hour costs, spot beside on demand."""
+    priced = any(pool.on_demand_usd_per_hour for pool in bill.pools)
+    title = "GPU hours, in $ per GPU and hour, while somebody trains" if priced else "Pools"
+    table = _table(title)
     table.add_column("Pool")
     table.add_column("Nodes from")
-    for heading in ("GPUs", "Spot", "On demand", "Saves", "At most"):
+    for heading in ("GPUs", *(("Spot", "On demand", "Saves") if priced else ()), "At most"):
         table.add_column(heading, justify="right")
     for pool in bill.pools:
-        spot = pool.spot_usd_per_hour / pool.gpus_per_node
-        demand = pool.on_demand_usd_per_hour / pool.gpus_per_node
+        gpus, nodes = pool.gpus_per_node, pool.most_nodes
         table.add_row(
             pool.pool,
             pool.instance_type,
-            f"{pool.gpus_per_node} {pool.gpu}",
-            f"[bold]{spot:.3f}[/]" if pool.is_spot else "-",
-            f"{demand:.3f}" if pool.is_spot else f"[bold]{demand:.3f}[/]",
-            f"{pool.saving:.0%}" if pool.is_spot else "-",
-            f"{pool.most_nodes * pool.gpus_per_node} GPUs",
+            f"{gpus} {pool.gpu}" if gpus else pool.gpu,
+            *(_prices(pool) if priced else ()),
+            f"{nodes * gpus} GPUs" if gpus else f"{nodes} node{'s' if nodes > 1 else ''}",
         )
     return table
+
+
+def _prices(pool: PoolPrice) -> tuple[str, str, str]:
+    """Of a GPU, or of a node without; the one that is paid in bold."""
+    if not pool.on_demand_usd_per_hour:
+        return "-", "-", "-"
+    parts = pool.gpus_per_node or 1
+    spot, demand = pool.spot_usd_per_hour / parts, pool.on_demand_usd_per_hour / parts
+    if not pool.is_spot:
+        return "-", f"[bold]{demand:.3f}[/]", "-"
+    return f"[bold]{spot:.3f}[/]", f"{demand:.3f}", f"{pool.saving:.0%}"

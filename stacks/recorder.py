@@ -39,6 +39,7 @@ class Registration:
     custom: bool
     depends_on: tuple[str, ...]
     ignore_changes: tuple[str, ...]
+    replace_on_changes: tuple[str, ...]
     retain_on_delete: bool
     inputs: dict[str, Any] = field(default_factory=dict)
     """With `[secret]` in place of secrets."""
@@ -143,6 +144,7 @@ class _Monitor(sdk.MockMonitor):
             custom=request.custom,
             depends_on=tuple(request.dependencies),
             ignore_changes=tuple(request.ignoreChanges),
+            replace_on_changes=tuple(request.replaceOnChanges),
             retain_on_delete=request.retainOnDelete,
         )
         with self._lock:
@@ -215,11 +217,14 @@ class _Answers(sdk.Mocks):
 
 
 def plain(value: Any) -> Any:
-    """A copy without secrets, and with whole numbers whole: on the wire every number is a float."""
+    """A copy without secrets, with names in place of resources, and with whole numbers whole: on
+    the wire every number is a float."""
     if isinstance(value, dict):
         if value.get(SIGNATURE) == SECRET:
             return MASK
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list):
         return [plain(item) for item in value]
+    if isinstance(value, pulumi.Resource):
+        return value.pulumi_resource_name
     return int(value) if isinstance(value, float) and value.is_integer() else value

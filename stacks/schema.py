@@ -26,7 +26,7 @@ def parse(document: object, *, source: str) -> PlatformSettings:
     try:
         settings = support.settings.model_validate(document)
     except ValidationError as error:
-        raise SettingsError(source, from_pydantic(error, support.settings)) from None
+        raise SettingsError(source, from_pydantic(error, support)) from None
     if problems := list(support.problems(settings)):
         raise SettingsError(source, problems)
     return settings

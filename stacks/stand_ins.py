@@ -44,8 +44,14 @@ def _repository(name: str, region: str) -> Outputs:
 
 EXTRA: Mapping[str, Callable[[str, str], Outputs]] = {
     "aws:efs/fileSystem:FileSystem": _file_system,
+    "aws:efs/mountTarget:MountTarget": lambda name, region: {"ipAddress": f"ip-of-{name}"},
+    "aws:s3/bucket:Bucket": lambda name, region: {"bucket": name, "arn": f"arn:aws:s3:::{name}"},
     "aws:eks/nodeGroup:NodeGroup": _node_group,
     "aws:ecr/repository:Repository": _repository,
+    "aws:cloudwatch/logGroup:LogGroup": lambda name, region: {
+        "arn": f"arn:aws:logs:{region}:{ACCOUNT}:log-group:{name}"
+    },
+    "aws:ec2/vpc:Vpc": lambda name, region: {"ownerId": ACCOUNT},
     "aws:ec2/launchTemplate:LaunchTemplate": lambda name, region: {"latestVersion": 1},
     "random:index/randomPassword:RandomPassword": lambda name, region: {"result": "not-real"},
     "docker-build:index:Image": lambda name, region: {"digest": DIGEST},
@@ -57,6 +63,7 @@ def eks_cluster(physical: str, region: str) -> Outputs:
     return {
         "name": physical,
         "arn": f"arn:aws:eks:{region}:{ACCOUNT}:cluster/{physical}",
+        "roleArn": f"arn:aws:iam::{ACCOUNT}:role/{physical}-role",
         "endpoint": "https://cluster.example",
         "certificateAuthority": {"data": "Y2VydGlmaWNhdGU="},
         "vpcConfig": {"clusterSecurityGroupId": "sg-cluster"},

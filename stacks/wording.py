@@ -17,7 +17,9 @@ INTEGERS = ("int_parsing", "int_type", "int_from_float", "greater_than_equal", "
 SECTIONS = ("model_type", "dict_type")
 
 
-def of(entry: Entry, field: FieldInfo | None, pattern_rule: str | None) -> tuple[str, str]:
+def of(
+    entry: Entry, field: FieldInfo | None, pattern_rule: str | None, example: str
+) -> tuple[str, str]:
     """Rule and next step; only the field itself can say what its pattern means."""
     rule = _rule(entry, field)
     if entry["type"] == "string_pattern_mismatch":
@@ -26,9 +28,9 @@ def of(entry: Entry, field: FieldInfo | None, pattern_rule: str | None) -> tuple
     if entry["input"] is None:
         return rule, f"give {path} a value, or remove the line"
     if entry["type"] in SECTIONS:
-        return rule, f"write settings below {path}; stacks/Pulumi.dev.yaml has an example"
+        return rule, f"write settings below {path}; {example} has an example"
     if entry["type"] == "too_short":
-        return rule, f"add to {path}; stacks/Pulumi.dev.yaml has an example"
+        return rule, f"add to {path}; {example} has an example"
     return rule, f"set {path} to {rule}"
 
 

@@ -39,6 +39,17 @@ def test_the_price_is_that_of_the_capacity_bought(change: tuple[str, str], price
     assert pool.usd_per_hour == price
 
 
+def test_nodes_that_nobody_rents_have_no_types_and_no_price() -> None:
+    unnamed = POOL.replace("  instanceTypes: [g4dn.xlarge]\n", "")
+    (pool,) = parse_pools(unnamed.replace("0.184", "0").replace("0.526", "0"))
+    assert (pool.instance_types, pool.usd_per_hour) == ((), 0)
+
+
+def test_where_nodes_have_no_gpu_the_price_is_that_of_a_node() -> None:
+    (pool,) = parse_pools(POOL.replace("gpusPerNode: 1", "gpusPerNode: 0"))
+    assert pool.usd_per_gpu_hour == pool.usd_per_hour == 0.184
+
+
 @pytest.mark.parametrize(
     ("text", "path", "says"),
     [

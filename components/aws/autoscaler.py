@@ -1,7 +1,8 @@
 """cluster-autoscaler: pending pods add GPU nodes, idle nodes go away.
 
-A typed Deployment rather than the Helm chart: every flag is in this file, tests and the preview see
-the objects, and `pulumi up` needs no chart repository; see docs/decisions/0003-autoscaler.md.
+A typed Deployment rather than the Helm chart: every flag is in this repository, tests and the
+preview see the objects, and `pulumi up` needs no chart repository; see
+docs/decisions/0003-autoscaler.md.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,14 +11,14 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as k8s
-import yaml
 
 from components.aws import autoscaler_rights
+from components.aws.autoscaler_access import AutoscalerAccess, AutoscalerAccessArgs
+from components.aws.autoscaler_flags import NAMESPACE, AutoscalerShape, flags, priorities
 from components.aws.pod_role import PodRole, PodRoleArgs
 from components.aws.reference import ClusterReference
 
 NAME = "cluster-autoscaler"
-NAMESPACE = "kube-system"
 PORT = 8085
 LABELS = {"app.kubernetes.io/name": NAME}
 IMAGES = {
@@ -30,16 +31,9 @@ IMAGES = {
 PRIORITIES = "cluster-autoscaler-priority-expander"
 """The name under which the autoscaler looks for priorities."""
 STATUS = "cluster-autoscaler-status"
-
-
-@dataclass(frozen=True, kw_only=True)
-class AutoscalerShape:
-    """What a stack file decides about scaling."""
-
-    idle_minutes: int
-    """After which a node that nobody needs goes away."""
-    provision_minutes: int
-    """In which an ordered node must have come, before another group is tried."""
+REPLICAS = 2
+"""One works, one waits: a zone that fails takes GPU nodes and an autoscaler along at once, and
+Kubernetes moves a dead node's pod only after five minutes. The other takes over in 15 seconds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,11 +58,18 @@ class Autoscaler(pulumi.ComponentResource):
         self._name, self._args = name, args
         self._kube = pulumi.ResourceOptions(parent=self, provider=args.cluster.kubernetes)
         identity = self._identity()
-        account = k8s.core.v1.ServiceAccount(
-            f"{name}-account", metadata=_metadata(NAME), opts=self._kube
+        access = AutoscalerAccess(
+            f"{name}-access",
+            AutoscalerAccessArgs(
+                cluster=args.cluster,
+                account=NAME,
+                namespace=NAMESPACE,
+                config_maps=(STATUS, PRIORITIES),
+                labels=LABELS,
+            ),
+            pulumi.ResourceOptions(parent=self),
         )
-        grants = self._grants(account)
-        priorities = k8s.core.v1.ConfigMap(
+        ranks = k8s.core.v1.ConfigMap(
             f"{name}-priorities",
             metadata=_metadata(PRIORITIES),
             data={"priorities": self._priorities()},
@@ -78,20 +79,20 @@ class Autoscaler(pulumi.ComponentResource):
             f"{name}-deployment",
             metadata=_metadata(NAME),
             spec=k8s.apps.v1.DeploymentSpecArgs(
-                replicas=1,
+                replicas=REPLICAS,
                 selector=k8s.meta.v1.LabelSelectorArgs(match_labels=LABELS),
                 template=k8s.core.v1.PodTemplateSpecArgs(
-                    metadata=k8s.meta.v1.ObjectMetaArgs(labels=LABELS), spec=self._pod(account)
+                    metadata=k8s.meta.v1.ObjectMetaArgs(labels=LABELS),
+                    spec=self._pod(access.account),
                 ),
             ),
             opts=pulumi.ResourceOptions.merge(
                 self._kube,
                 # A pod that starts before its identity exists never gets one.
-                pulumi.ResourceOptions(
-                    depends_on=[identity, *grants, priorities, *args.after],
-                ),
+                pulumi.ResourceOptions(depends_on=[identity, *access.ready, ranks, *args.after]),
             ),
         )
+        self._disruption_budget()
         self.register_outputs({})
 
     def _identity(self) -> aws.eks.PodIdentityAssociation:
@@ -114,45 +115,9 @@ class Autoscaler(pulumi.ComponentResource):
             service_account=NAME,
             role_arn=role.arn,
             tags=dict(args.tags),
+            # Whoever has the identity has its rights.
             opts=pulumi.ResourceOptions(parent=self, depends_on=list(role.ready)),
         )
-
-    def _grants(self, account: k8s.core.v1.ServiceAccount) -> list[pulumi.Resource]:
-        group = "rbac.authorization.k8s.io"
-        subject = k8s.rbac.v1.SubjectArgs(
-            kind="ServiceAccount", name=account.metadata.name, namespace=NAMESPACE
-        )
-        cluster_role = k8s.rbac.v1.ClusterRole(
-            f"{self._name}-cluster",
-            metadata=k8s.meta.v1.ObjectMetaArgs(name=NAME, labels=LABELS),
-            rules=autoscaler_rights.cluster_rules(NAME),
-            opts=self._kube,
-        )
-        role = k8s.rbac.v1.Role(
-            f"{self._name}-own",
-            metadata=_metadata(NAME),
-            rules=autoscaler_rights.namespace_rules([STATUS, PRIORITIES]),
-            opts=self._kube,
-        )
-        return [
-            k8s.rbac.v1.ClusterRoleBinding(
-                f"{self._name}-cluster",
-                role_ref=k8s.rbac.v1.RoleRefArgs(
-                    api_group=group, kind="ClusterRole", name=cluster_role.metadata.name
-                ),
-                subjects=[subject],
-                opts=self._kube,
-            ),
-            k8s.rbac.v1.RoleBinding(
-                f"{self._name}-own",
-                metadata=k8s.meta.v1.ObjectMetaArgs(namespace=NAMESPACE),
-                role_ref=k8s.rbac.v1.RoleRefArgs(
-                    api_group=group, kind="Role", name=role.metadata.name
-                ),
-                subjects=[subject],
-                opts=self._kube,
-            ),
-        ]
 
     def _priorities(self) -> pulumi.Output[str]:
         """Spot before on-demand before the managers, where more than one group would fit."""
@@ -161,10 +126,32 @@ class Autoscaler(pulumi.ComponentResource):
             on_demand=pulumi.Output.all(*self._args.on_demand_groups),
         ).apply(lambda groups: priorities(groups["spot"], groups["on_demand"]))
 
+    def _disruption_budget(self) -> None:
+        """One at a time; it never stops a drain, as one of two may always go."""
+        k8s.policy.v1.PodDisruptionBudget(
+            f"{self._name}-budget",
+            metadata=_metadata(NAME),
+            spec=k8s.policy.v1.PodDisruptionBudgetSpecArgs(
+                max_unavailable=1,
+                selector=k8s.meta.v1.LabelSelectorArgs(match_labels=LABELS),
+                unhealthy_pod_eviction_policy="AlwaysAllow",
+            ),
+            opts=self._kube,
+        )
+
     def _pod(self, account: k8s.core.v1.ServiceAccount) -> k8s.core.v1.PodSpecArgs:
         return k8s.core.v1.PodSpecArgs(
             service_account_name=account.metadata.name,
             priority_class_name="system-cluster-critical",
+            topology_spread_constraints=[
+                k8s.core.v1.TopologySpreadConstraintArgs(
+                    topology_key=key,
+                    max_skew=1,
+                    when_unsatisfiable="ScheduleAnyway",
+                    label_selector=k8s.meta.v1.LabelSelectorArgs(match_labels=LABELS),
+                )
+                for key in ("topology.kubernetes.io/zone", "kubernetes.io/hostname")
+            ],
             security_context=k8s.core.v1.PodSecurityContextArgs(
                 run_as_non_root=True,
                 run_as_user=65534,
@@ -174,6 +161,7 @@ class Autoscaler(pulumi.ComponentResource):
         )
 
     def _container(self) -> k8s.core.v1.ContainerArgs:
+        health = k8s.core.v1.HTTPGetActionArgs(path="/health-check", port="metrics")
         return k8s.core.v1.ContainerArgs(
             name=NAME,
             image=IMAGES[self._args.cluster.version],
@@ -183,10 +171,9 @@ class Autoscaler(pulumi.ComponentResource):
             env=[k8s.core.v1.EnvVarArgs(name="AWS_REGION", value=self._args.cluster.region)],
             ports=[k8s.core.v1.ContainerPortArgs(name="metrics", container_port=PORT)],
             liveness_probe=k8s.core.v1.ProbeArgs(
-                http_get=k8s.core.v1.HTTPGetActionArgs(path="/health-check", port="metrics"),
-                period_seconds=30,
-                failure_threshold=5,
+                http_get=health, period_seconds=30, failure_threshold=5
             ),
+            readiness_probe=k8s.core.v1.ProbeArgs(http_get=health, period_seconds=10),
             resources=k8s.core.v1.ResourceRequirementsArgs(
                 requests={"cpu": "100m", "memory": "400Mi"}, limits={"memory": "800Mi"}
             ),
@@ -200,30 +187,3 @@ class Autoscaler(pulumi.ComponentResource):
 
 def _metadata(name: str) -> k8s.meta.v1.ObjectMetaArgs:
     return k8s.meta.v1.ObjectMetaArgs(name=name, namespace=NAMESPACE, labels=LABELS)
-
-
-def priorities(spot: Sequence[str], on_demand: Sequence[str]) -> str:
-    """What the priority expander reads: a number and patterns of group names."""
-    ranked = {30: [f"^{name}$" for name in spot], 20: [f"^{name}$" for name in on_demand]}
-    return yaml.safe_dump({**{k: v for k, v in ranked.items() if v}, 10: [".*"]})
-
-
-def flags(cluster_name: str, shape: AutoscalerShape) -> list[str]:
-    """Every flag that differs from the autoscaler's own default, and what it is for."""
-    tag = autoscaler_rights.DISCOVERY_TAG
-    return [
-        "--cloud-provider=aws",
-        f"--namespace={NAMESPACE}",
-        f"--node-group-auto-discovery=asg:tag={tag}/enabled,{tag}/{cluster_name}",
-        # The controller has chosen pool and zone; these decide only between equals.
-        "--expander=priority,least-waste",
-        f"--max-node-provision-time={shape.provision_minutes}m",
-        f"--scale-down-unneeded-time={shape.idle_minutes}m",
-        f"--scale-down-delay-after-add={shape.idle_minutes}m",
-        # Idle GPU nodes must go, whatever DaemonSets and empty volumes are on them.
-        "--ignore-daemonsets-utilization=true",
-        "--skip-nodes-with-local-storage=false",
-        "--skip-nodes-with-system-pods=false",
-        "--stderrthreshold=info",
-        "--v=2",
-    ]

@@ -6,16 +6,18 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components.aws import policies
+from components.aws.autoscaler_flags import DISCOVERY_TAG
 
 READ = ("get", "list", "watch")
-DISCOVERY_TAG = "k8s.io/cluster-autoscaler"
-"""EKS puts `<tag>/enabled` and `<tag>/<cluster>: owned` on the groups of its node groups."""
 
 
 def aws_statements(
     cluster_name: pulumi.Output[str], cluster_arn: pulumi.Output[str]
 ) -> list[dict[str, Any]]:
-    """See scaling groups and instance types; change only the groups of this cluster."""
+    """See scaling groups and instance types; change only the groups of this cluster.
+
+    The actions of "Full Cluster Autoscaler Features" in cloudprovider/aws/README.md of 1.36.1.
+    """
     own_groups = cluster_name.apply(
         lambda name: {f"aws:ResourceTag/{DISCOVERY_TAG}/{name}": "owned"}
     )
@@ -27,7 +29,6 @@ def aws_statements(
                 "autoscaling:DescribeAutoScalingInstances",
                 "autoscaling:DescribeLaunchConfigurations",
                 "autoscaling:DescribeScalingActivities",
-                "autoscaling:DescribeTags",
                 "ec2:DescribeImages",
                 "ec2:DescribeInstanceTypes",
                 "ec2:DescribeLaunchTemplateVersions",
@@ -49,14 +50,17 @@ def aws_statements(
     ]
 
 
-def cluster_rules(name: str) -> list[k8s.rbac.v1.PolicyRuleArgs]:
-    """The upstream manifest's rules, plus what its scheduler simulation reads in newer versions."""
+def cluster_rules() -> list[k8s.rbac.v1.PolicyRuleArgs]:
+    """Nodes, what runs on them and what its scheduler simulation reads.
+
+    Within the chart's rules at 1.36.1, less what belongs to features that are off or gone: buffers
+    and provisioning requests, locks in endpoints, the old `extensions` group, other namespaces'
+    ConfigMaps.
+    """
     return [
-        _rule("", ["events", "endpoints"], ["create", "patch"]),
+        _rule("", ["events"], ["create", "patch"]),
         _rule("", ["pods/eviction"], ["create"]),
-        _rule("", ["pods/status"], ["update"]),
-        _rule("", ["endpoints"], ["get", "update"], only=[name]),
-        _rule("", ["nodes"], [*READ, "update", "patch"]),
+        _rule("", ["nodes"], [*READ, "update"]),
         _rule(
             "",
             [
@@ -71,7 +75,7 @@ def cluster_rules(name: str) -> list[k8s.rbac.v1.PolicyRuleArgs]:
         ),
         _rule("apps", ["daemonsets", "replicasets", "statefulsets"], READ),
         _rule("batch", ["jobs", "cronjobs"], READ),
-        _rule("policy", ["poddisruptionbudgets"], READ),
+        _rule("policy", ["poddisruptionbudgets"], ["list", "watch"]),
         _rule(
             "storage.k8s.io",
             [
@@ -84,16 +88,16 @@ def cluster_rules(name: str) -> list[k8s.rbac.v1.PolicyRuleArgs]:
             READ,
         ),
         _rule("resource.k8s.io", ["deviceclasses", "resourceclaims", "resourceslices"], READ),
-        _rule("coordination.k8s.io", ["leases"], ["create"]),
-        _rule("coordination.k8s.io", ["leases"], ["get", "update"], only=[name]),
     ]
 
 
-def namespace_rules(config_maps: list[str]) -> list[k8s.rbac.v1.PolicyRuleArgs]:
-    """Its status and its priorities, in its own namespace."""
+def namespace_rules(lock: str, config_maps: list[str]) -> list[k8s.rbac.v1.PolicyRuleArgs]:
+    """Its lock, its status and its priorities, in its own namespace."""
     return [
         _rule("", ["configmaps"], ["create", "list", "watch"]),
         _rule("", ["configmaps"], ["delete", "get", "update", "watch"], only=config_maps),
+        _rule("coordination.k8s.io", ["leases"], ["create"]),
+        _rule("coordination.k8s.io", ["leases"], ["get", "update"], only=[lock]),
     ]
 
 

@@ -6,17 +6,24 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_aws as aws
 
-from components.aws.autoscaler import Autoscaler, AutoscalerArgs, AutoscalerShape
+from components.aws.autoscaler import Autoscaler, AutoscalerArgs
+from components.aws.autoscaler_flags import AutoscalerShape
+from components.aws.block_storage import BlockStorage, BlockStorageArgs
+from components.aws.budget import Budget, BudgetArgs, BudgetShape
 from components.aws.cluster import Cluster, ClusterArgs, ClusterShape
 from components.aws.cluster_addons import ClusterAddOns, ClusterAddOnsArgs
+from components.aws.container_logs import ContainerLogs, ContainerLogsArgs
 from components.aws.gpu_pool import GpuPool, GpuPoolArgs, PoolShape
 from components.aws.images import Images, ImagesArgs
 from components.aws.managers import Managers, ManagersArgs, ManagersShape
 from components.aws.network import Network, NetworkArgs
 from components.aws.node_addons import NodeAddOns, NodeAddOnsArgs
 from components.aws.node_role import NodeRole, NodeRoleArgs
+from components.aws.notifications import Notifications, NotificationsArgs
+from components.aws.price_identity import PriceIdentity, PriceIdentityArgs
 from components.aws.storage import Storage, StorageArgs, StorageShape
-from components.cloud import Cloud, ImageReferences
+from components.cloud import AlertReceiver, Cloud, ImageReferences
+from components.manifest import Manifest, ManifestArgs
 from spotrain import contract
 
 Resources = tuple[pulumi.Resource, ...]
@@ -31,10 +38,17 @@ class AwsCloudArgs:
     managers: ManagersShape
     pools: tuple[PoolShape, ...]
     autoscaler: AutoscalerShape
+    block_storage: bool
+    """Whether pods can have disks of their own."""
     storage: StorageShape
     images: ImageReferences | None
     """None: build them."""
     image_bases: Mapping[str, str]
+    budget: BudgetShape | None
+    container_log_days: int | None
+    """None: what containers say stays on their nodes."""
+    notify: tuple[str, ...]
+    """E-mail addresses of whom alerts are told."""
     tags: Mapping[str, str]
 
 
@@ -65,33 +79,52 @@ class AwsCloud(pulumi.ComponentResource):
         every_node = (*network.ready, *role.ready, *self._node_addons(cluster).ready)
         managers = self._managers(network, cluster, role, every_node)
         pools = self._pools(network, cluster, role, every_node)
+        if any(shape.node.efa_interfaces for shape in args.pools):
+            self._efa_plugin(cluster)
 
         # 3. What needs a node to run on
         running = (managers.group, *self._cluster_addons(cluster, managers).ready)
         storage = self._storage(network, cluster, running)
+        disks = self._disks(cluster, running)
         self._autoscaler(cluster, pools, running)
+        prices = PriceIdentity(
+            "prices", PriceIdentityArgs(cluster=cluster.reference, tags=args.tags), self._child
+        )
 
-        # 4. What the platform gets
+        # 4. Who is told of the cost, and of jobs; where the output of containers goes
+        if args.budget:
+            Budget("budget", BudgetArgs(shape=args.budget, tags=args.tags), self._child)
+        self._container_logs(cluster, running)
+
+        # 5. What the platform gets
         self.cloud = Cloud(
             kubernetes=cluster.reference.kubernetes,
             pools=tuple(pool.pool for pool in pools),
-            volumes=(storage.volume,),
-            block_storage_class=None,
-            alert_receiver=None,
-            prices=None,
+            volumes=storage.volumes,
+            block_storage_class=disks.storage_class if disks else None,
+            alert_receiver=self._alert_receiver(cluster),
+            prices=prices.source,
             images=args.images or self._images(),
-            ready=(*running, *storage.ready),
-            outputs={"login": cluster.login_command, "mount": storage.mount_command},
+            # GPU nodes too: at a destroy the last pods of jobs stop while their nodes are there.
+            ready=(
+                *running,
+                *(each for pool in pools for each in pool.groups),
+                *storage.ready,
+                *(disks.ready if disks else ()),
+            ),
+            outputs={"login": cluster.login_command, **storage.outputs},
         )
         self.register_outputs({})
 
     def _cluster(self, network: Network) -> Cluster:
+        # The first two as written: zones added later are no zones of the control plane.
+        zones = self._args.network.zones[:2]
         args = ClusterArgs(
             shape=self._args.cluster,
             region=self._args.network.region,
             vpc_id=network.vpc_id,
             vpc_cidr=self._args.network.cidr,
-            subnet_ids=list(network.private_subnet_ids.values()),
+            subnet_ids=[network.private_subnet_ids[zone] for zone in zones],
             tags=self._args.tags,
         )
         return Cluster("cluster", args, self._child)
@@ -135,6 +168,7 @@ class AwsCloud(pulumi.ComponentResource):
                     cluster=cluster.reference,
                     role_arn=role.arn,
                     subnet_ids=network.private_subnet_ids,
+                    security_group_id=cluster.security_group_id,
                     after=after,
                     tags=self._args.tags,
                 ),
@@ -143,6 +177,14 @@ class AwsCloud(pulumi.ComponentResource):
             for shape in self._args.pools
         ]
 
+    def _efa_plugin(self, cluster: Cluster) -> Manifest:
+        """Makes adapters countable, as the GPU plugin does GPUs."""
+        return Manifest(
+            "efa-plugin",
+            ManifestArgs(file="efa-device-plugin.yaml"),
+            pulumi.ResourceOptions(parent=self, providers=[cluster.reference.kubernetes]),
+        )
+
     def _storage(self, network: Network, cluster: Cluster, after: Resources) -> Storage:
         args = StorageArgs(
             shape=self._args.storage,
@@ -150,11 +192,38 @@ class AwsCloud(pulumi.ComponentResource):
             subnet_ids=network.private_subnet_ids,
             cluster=cluster.reference,
             node_security_group_id=cluster.security_group_id,
-            driver_version=self._args.addon_versions.get("aws-efs-csi-driver"),
+            addon_versions=self._args.addon_versions,
             after=after,
             tags=self._args.tags,
         )
         return Storage("storage", args, self._child)
+
+    def _disks(self, cluster: Cluster, after: Resources) -> BlockStorage | None:
+        if not self._args.block_storage:
+            return None
+        args = BlockStorageArgs(
+            cluster=cluster.reference,
+            driver_version=self._args.addon_versions.get("aws-ebs-csi-driver"),
+            after=after,
+            tags=self._args.tags,
+        )
+        return BlockStorage("block-storage", args, self._child)
+
+    def _container_logs(self, cluster: Cluster, after: Resources) -> None:
+        days = self._args.container_log_days
+        if days is not None:
+            args = ContainerLogsArgs(
+                cluster=cluster.reference, days=days, after=after, tags=self._args.tags
+            )
+            ContainerLogs("container-logs", args, self._child)
+
+    def _alert_receiver(self, cluster: Cluster) -> AlertReceiver | None:
+        if not self._args.notify:
+            return None
+        args = NotificationsArgs(
+            cluster=cluster.reference, emails=self._args.notify, tags=self._args.tags
+        )
+        return Notifications("notifications", args, self._child).receiver
 
     def _autoscaler(self, cluster: Cluster, pools: list[GpuPool], after: Resources) -> Autoscaler:
         def groups(capacity: str) -> list[pulumi.Output[str]]:

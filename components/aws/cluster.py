@@ -1,6 +1,5 @@
 """The EKS control plane, its key, and the way to talk to it."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Network
@@ -12,7 +11,11 @@ import pulumi_kubernetes as k8s
 import pulumi_random as random
 
 from components.aws.access import Access, AccessArgs
+from components.aws.control_plane_role import ControlPlaneRole, ControlPlaneRoleArgs
+from components.aws.kubeconfig import kubeconfig_of
 from components.aws.reference import ClusterReference
+
+Plane = pulumi.Output[aws.eks.Cluster]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +44,8 @@ class ClusterArgs:
     vpc_id: pulumi.Input[str]
     vpc_cidr: IPv4Network
     subnet_ids: Sequence[pulumi.Input[str]]
+    """Where the control plane has its addresses; in at least two zones, and in no other zones later
+    (EKS refuses that), so only in zones that stay. Nodes may be in any subnet of the VPC."""
     tags: Mapping[str, str]
 
 
@@ -48,7 +53,9 @@ class Cluster(pulumi.ComponentResource):
     """The control plane by pulumi_eks, with everything set that it defaults badly.
 
     Left alone it would use the old authentication mode, a public endpoint only, no logs, extended
-    (six times dearer) support, a node group, two security groups and unmanaged add-ons.
+    (six times dearer) support, a node group, two security groups and unmanaged add-ons. What it
+    offers no way to change suits us: whoever creates the cluster gets an access entry with full
+    rights, without which this program could not make the first Kubernetes object.
     """
 
     reference: ClusterReference
@@ -65,56 +72,62 @@ class Cluster(pulumi.ComponentResource):
         super().__init__("spotrain:aws:Cluster", name, {}, opts)
         self._name, self._args = name, args
         self._child = pulumi.ResourceOptions(parent=self)
-        plane = self._control_plane().eks_cluster
+        made = self._control_plane()
+        plane = made.eks_cluster
         self.security_group_id = plane.vpc_config.cluster_security_group_id
         self.login_command = pulumi.Output.concat(
             f"aws eks update-kubeconfig --region {args.region} --name ", plane.name
         )
-        access = Access(
-            f"{name}-access",
-            AccessArgs(
-                cluster_name=plane.name,
-                admins=args.shape.admins,
-                researchers=args.shape.researchers,
-                tags=args.tags,
-            ),
-            self._child,
-        )
-        self.kubeconfig = pulumi.Output.secret(
-            pulumi.Output.all(
-                endpoint=plane.endpoint,
-                authority=plane.certificate_authority.data,
-                cluster=plane.name,
-            ).apply(lambda parts: kubeconfig(region=args.region, **parts))
-        )
-        provider = k8s.Provider(
-            f"{name}-kubernetes",
-            kubeconfig=self.kubeconfig,
-            # A changed kubeconfig is the same cluster; without this every object is replaced.
-            cluster_identifier=plane.arn,
-            enable_server_side_apply=True,
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[*self._ways_in(), *access.ready]),
-        )
+        self.kubeconfig = kubeconfig_of(made, args.region)
         self.reference = ClusterReference(
             name=plane.name,
             arn=plane.arn,
             region=args.region,
             version=args.shape.version,
-            kubernetes=provider,
+            kubernetes=self._kubernetes(plane),
         )
         self.register_outputs({"name": plane.name, "arn": plane.arn})
 
-    def _control_plane(self) -> eks.Cluster:
-        args, shape = self._args, self._args.shape
-        key = aws.kms.Key(
+    def _kubernetes(self, plane: Plane) -> k8s.Provider:
+        shape, vpc = self._args.shape, self._args.vpc_cidr
+        args = AccessArgs(
+            cluster_name=plane.name,
+            security_group_id=self.security_group_id,
+            networks=() if shape.public_cidrs else (vpc, *shape.private_cidrs),
+            admins=shape.admins,
+            researchers=shape.researchers,
+            tags=self._args.tags,
+        )
+        access = Access(f"{self._name}-access", args, self._child)
+        return k8s.Provider(
+            f"{self._name}-kubernetes",
+            kubeconfig=self.kubeconfig,
+            # A changed kubeconfig is the same cluster; without this every object is replaced.
+            cluster_identifier=plane.arn,
+            enable_server_side_apply=True,
+            # Objects come after whoever may make them, and go before.
+            opts=pulumi.ResourceOptions(parent=self, depends_on=access.ready),
+        )
+
+    def _key(self) -> aws.kms.Key:
+        """Its policy is AWS's default: the account's IAM says who may use it."""
+        return aws.kms.Key(
             f"{self._name}-secrets",
             description="Envelope encryption of the cluster's Kubernetes secrets",
             enable_key_rotation=True,
             deletion_window_in_days=7,
-            tags=dict(args.tags),
+            tags=dict(self._args.tags),
             opts=self._child,
         )
-        name = self._physical_name()
+
+    def _identity(self, key: aws.kms.Key) -> ControlPlaneRole:
+        args = ControlPlaneRoleArgs(key_arn=key.arn, tags=self._args.tags)
+        return ControlPlaneRole(f"{self._name}-identity", args, self._child)
+
+    def _control_plane(self) -> eks.Cluster:
+        args, shape = self._args, self._args.shape
+        key, name = self._key(), self._physical_name()
+        identity = self._identity(key)
         return eks.Cluster(
             self._name,
             name=name,
@@ -128,6 +141,7 @@ class Cluster(pulumi.ComponentResource):
             endpoint_public_access=bool(shape.public_cidrs),
             public_access_cidrs=[str(block) for block in shape.public_cidrs] or None,
             enabled_cluster_log_types=list(shape.log_types),
+            service_role=identity.role,
             encryption_config_key_arn=key.arn,
             deletion_protection=shape.deletion_protection,
             # Nodes, groups and add-ons are ours, as resources that can be seen and tested.
@@ -140,9 +154,8 @@ class Cluster(pulumi.ComponentResource):
             coredns_addon_options=eks.CoreDnsAddonOptionsArgs(enabled=False),
             kube_proxy_addon_options=eks.KubeProxyAddonOptionsArgs(enabled=False),
             tags=dict(args.tags),
-            cluster_tags=dict(args.tags),
-            opts=pulumi.ResourceOptions.merge(
-                self._child, pulumi.ResourceOptions(depends_on=self._log_group(name))
+            opts=pulumi.ResourceOptions(
+                parent=self, depends_on=[*identity.ready, *self._log_group(name)]
             ),
         )
 
@@ -174,47 +187,3 @@ class Cluster(pulumi.ComponentResource):
             opts=self._child,
         )
         return [group]
-
-    def _ways_in(self) -> list[pulumi.Resource]:
-        """A private endpoint admits only nodes until a rule admits the rest of the VPC."""
-        if self._args.shape.public_cidrs:
-            return []
-        return [
-            aws.vpc.SecurityGroupIngressRule(
-                f"{self._name}-api-from-{_key(block)}",
-                security_group_id=self.security_group_id,
-                description="Kubernetes API from a private network",
-                cidr_ipv4=str(block),
-                ip_protocol="tcp",
-                from_port=443,
-                to_port=443,
-                tags=dict(self._args.tags),
-                opts=self._child,
-            )
-            for block in (self._args.vpc_cidr, *self._args.shape.private_cidrs)
-        ]
-
-
-def _key(block: IPv4Network) -> str:
-    return str(block).replace("/", "-")
-
-
-def kubeconfig(*, region: str, cluster: str, endpoint: str, authority: str) -> str:
-    """A kubeconfig that holds no credential: it asks the AWS command line for a token."""
-    user = {
-        "apiVersion": "client.authentication.k8s.io/v1beta1",
-        "command": "aws",
-        "args": ["--region", region, "eks", "get-token", "--cluster-name", cluster],
-        "interactiveMode": "Never",
-    }
-    server = {"server": endpoint, "certificate-authority-data": authority}
-    return json.dumps(
-        {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": cluster, "cluster": server}],
-            "users": [{"name": cluster, "user": {"exec": user}}],
-            "contexts": [{"name": cluster, "context": {"cluster": cluster, "user": cluster}}],
-            "current-context": cluster,
-        }
-    )

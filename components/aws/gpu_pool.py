@@ -6,7 +6,17 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_aws as aws
 
-from components.aws.nodes import KEEP_DESIRED_SIZE, launch_template, template_reference
+from components.aws.disks import BASE_MIB_PER_SECOND, IMAGE_MIB_PER_SECOND
+from components.aws.efa import efa_interfaces, side_by_side
+from components.aws.node_config import local_disks_as_storage
+from components.aws.node_template import NODE_TEMPLATE, NodeSize, node_labels, node_template_tags
+from components.aws.nodes import (
+    KEEP_DESIRED_SIZE,
+    TemplateArgs,
+    launch_template,
+    node_repair,
+    template_reference,
+)
 from components.aws.reference import ClusterReference
 from components.cloud import Pool
 from spotrain import contract
@@ -14,14 +24,9 @@ from spotrain import contract
 CAPACITY_TYPES = {contract.CAPACITY_SPOT: "SPOT", contract.CAPACITY_ON_DEMAND: "ON_DEMAND"}
 TAINT_EFFECTS = {"NoSchedule": "NO_SCHEDULE"}
 """Kubernetes' word -> EKS's."""
-ACCELERATOR_LABEL = "k8s.amazonaws.com/accelerator"
-"""Tells the autoscaler to wait for the GPU of a node that has just booted. Without it a node whose
-device plugin is still starting looks like one without a GPU, and a second one is ordered."""
 NOTICE_SECONDS = {contract.CAPACITY_SPOT: 90, contract.CAPACITY_ON_DEMAND: 300}
 """Spot: AWS says 120, and EKS needs up to 30 of them to see the notice and start the drain.
 On demand nobody takes a node back: an update or a scale-down waits as long as the pod asks."""
-NODE_TEMPLATE = "k8s.io/cluster-autoscaler/node-template"
-"""Prefix of the tags from which the autoscaler knows a group that has no node yet."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +35,9 @@ class PoolShape:
 
     pool: Pool
     disk_gib: int
+    node: NodeSize
+    local_disks: bool = False
+    """Images and temporary files lie on the instance's own disks."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +47,8 @@ class GpuPoolArgs:
     role_arn: pulumi.Input[str]
     subnet_ids: Mapping[str, pulumi.Input[str]]
     """Zone -> private subnet."""
+    security_group_id: pulumi.Input[str]
+    """The cluster's own, for interfaces that this pool defines itself."""
     after: Sequence[pulumi.Resource]
     """What a node needs to join: routes, its role's rights, the add-ons that run on every node."""
     tags: Mapping[str, str]
@@ -52,6 +62,7 @@ class GpuPool(pulumi.ComponentResource):
     """
 
     pool: Pool
+    groups: tuple[aws.eks.NodeGroup, ...]
     scaling_group_names: tuple[pulumi.Output[str], ...]
 
     def __init__(
@@ -59,15 +70,51 @@ class GpuPool(pulumi.ComponentResource):
     ) -> None:
         super().__init__("spotrain:aws:GpuPool", name, {}, opts)
         self.pool, self._name, self._args = args.shape.pool, name, args
+        self._efa = args.shape.node.efa_interfaces
         self._child = pulumi.ResourceOptions(parent=self)
-        template = launch_template(
-            f"{name}-template", disk_gib=args.shape.disk_gib, tags=args.tags, opts=self._child
-        )
-        groups = {zone: self._group(zone, template) for zone in self.pool.zones}
+        templates = self._templates()
+        groups = {zone: self._group(zone, templates[zone]) for zone in self.pool.zones}
+        self.groups = tuple(groups.values())
         self.scaling_group_names = tuple(
             self._tag_scaling_group(zone, group) for zone, group in groups.items()
         )
         self.register_outputs({})
+
+    def _templates(self) -> dict[str, aws.ec2.LaunchTemplate]:
+        """Zone -> template; one for all, unless each zone has a placement group to name."""
+        zones = self.pool.zones
+        if not self._efa:
+            shared = launch_template(f"{self._name}-template", self._template(), self._child)
+            return dict.fromkeys(zones, shared)
+        return {zone: self._efa_template(zone) for zone in zones}
+
+    def _efa_template(self, zone: str) -> aws.ec2.LaunchTemplate:
+        group = side_by_side(f"{self._name}-placement-{zone}", tags=self._tags(), opts=self._child)
+        args = self._template(
+            interfaces=efa_interfaces(self._efa, self._args.security_group_id),
+            placement_group=group.name,
+        )
+        return launch_template(f"{self._name}-template-{zone}", args, self._child)
+
+    def _template(
+        self,
+        *,
+        interfaces: Sequence[aws.ec2.LaunchTemplateNetworkInterfaceArgs] = (),
+        placement_group: pulumi.Input[str] | None = None,
+    ) -> TemplateArgs:
+        shape = self._args.shape
+        return TemplateArgs(
+            disk_gib=shape.disk_gib,
+            disk_mib_per_second=BASE_MIB_PER_SECOND if shape.local_disks else IMAGE_MIB_PER_SECOND,
+            user_data=local_disks_as_storage() if shape.local_disks else None,
+            interfaces=interfaces,
+            placement_group=placement_group,
+            tags=self._tags(),
+        )
+
+    def _tags(self) -> dict[str, str]:
+        """`pool`: what the bill can be split by."""
+        return {**self._args.tags, "pool": self.pool.name}
 
     def _group(self, zone: str, template: aws.ec2.LaunchTemplate) -> aws.eks.NodeGroup:
         args = self._args
@@ -86,15 +133,18 @@ class GpuPool(pulumi.ComponentResource):
             capacity_type=CAPACITY_TYPES[self.pool.capacity],
             instance_types=list(self.pool.instance_types),
             launch_template=template_reference(template),
-            labels=node_labels(self.pool),
+            labels=node_labels(self.pool, efa=self._efa > 0),
             taints=[taint],
             scaling_config=aws.eks.NodeGroupScalingConfigArgs(
                 min_size=0, max_size=self.pool.max_nodes, desired_size=0
             ),
-            # One node at a time: an update drains like an interruption, and jobs survive one.
-            update_config=aws.eks.NodeGroupUpdateConfigArgs(max_unavailable=1),
-            node_repair_config=aws.eks.NodeGroupNodeRepairConfigArgs(enabled=True),
-            tags=dict(args.tags),
+            # One node at a time: an update drains like an interruption, and jobs survive one. The
+            # old node goes first: EKS would else start two GPU nodes more, against quota and bill.
+            update_config=aws.eks.NodeGroupUpdateConfigArgs(
+                max_unavailable=1, update_strategy="MINIMAL"
+            ),
+            node_repair_config=node_repair(),
+            tags=self._tags(),
             opts=pulumi.ResourceOptions.merge(
                 self._child,
                 pulumi.ResourceOptions(
@@ -106,10 +156,7 @@ class GpuPool(pulumi.ComponentResource):
     def _tag_scaling_group(self, zone: str, group: aws.eks.NodeGroup) -> pulumi.Output[str]:
         """EKS does not copy tags to the scaling group, and the autoscaler reads them only there."""
         group_name = group.resources[0].autoscaling_groups[0].name
-        tags = {
-            **self._args.tags,
-            **node_template_tags(self.pool, disk_gib=self._args.shape.disk_gib),
-        }
+        tags = {**self._tags(), **node_template_tags(self.pool, self._args.shape.node)}
         for key, value in tags.items():
             aws.autoscaling.Tag(
                 f"{self._name}-{zone}-{key.removeprefix(NODE_TEMPLATE + '/')}",
@@ -119,26 +166,3 @@ class GpuPool(pulumi.ComponentResource):
                 opts=self._child,
             )
         return group_name
-
-
-def node_labels(pool: Pool) -> dict[str, str]:
-    """The labels by which jobs and the autoscaler find a pool's nodes."""
-    return {
-        contract.LABEL_POOL: pool.name,
-        contract.LABEL_GPU: pool.gpu,
-        contract.LABEL_CAPACITY: pool.capacity,
-        contract.LABEL_ROLE: contract.ROLE_WORKER,
-        ACCELERATOR_LABEL: pool.gpu,
-    }
-
-
-def node_template_tags(pool: Pool, *, disk_gib: int) -> dict[str, str]:
-    """What a node of the pool would be, for an autoscaler that has never seen one."""
-    taint = f"{contract.GPU_TAINT_VALUE}:{contract.GPU_TAINT_EFFECT}"
-    labels = node_labels(pool).items()
-    return {
-        **{f"{NODE_TEMPLATE}/label/{key}": value for key, value in labels},
-        f"{NODE_TEMPLATE}/taint/{contract.GPU_TAINT_KEY}": taint,
-        f"{NODE_TEMPLATE}/resources/{contract.GPU_RESOURCE}": str(pool.gpus_per_node),
-        f"{NODE_TEMPLATE}/resources/ephemeral-storage": f"{disk_gib}Gi",
-    }

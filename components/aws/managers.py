@@ -6,7 +6,13 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_aws as aws
 
-from components.aws.nodes import KEEP_DESIRED_SIZE, launch_template, template_reference
+from components.aws.nodes import (
+    KEEP_DESIRED_SIZE,
+    TemplateArgs,
+    launch_template,
+    node_repair,
+    template_reference,
+)
 from components.aws.reference import ClusterReference
 from spotrain import contract
 
@@ -43,8 +49,9 @@ class Managers(pulumi.ComponentResource):
         super().__init__("spotrain:aws:Managers", name, {}, opts)
         shape = args.shape
         child = pulumi.ResourceOptions(parent=self)
+        tags = {**args.tags, "pool": "managers"}  # what the bill can be split by
         template = launch_template(
-            f"{name}-template", disk_gib=shape.disk_gib, tags=args.tags, opts=child
+            f"{name}-template", TemplateArgs(disk_gib=shape.disk_gib, tags=tags), child
         )
         self.group = aws.eks.NodeGroup(
             f"{name}-group",
@@ -60,9 +67,10 @@ class Managers(pulumi.ComponentResource):
             scaling_config=aws.eks.NodeGroupScalingConfigArgs(
                 min_size=shape.min_nodes, max_size=shape.max_nodes, desired_size=shape.min_nodes
             ),
+            # A new node first, then an old one goes: what runs here always has a place.
             update_config=aws.eks.NodeGroupUpdateConfigArgs(max_unavailable=1),
-            node_repair_config=aws.eks.NodeGroupNodeRepairConfigArgs(enabled=True),
-            tags=dict(args.tags),
+            node_repair_config=node_repair(),
+            tags=tags,
             opts=pulumi.ResourceOptions.merge(
                 child,
                 pulumi.ResourceOptions(

@@ -7,6 +7,8 @@ from ipaddress import IPv4Network
 import pulumi
 import pulumi_aws as aws
 
+from components.aws.endpoints import Endpoints, EndpointsArgs
+from components.aws.flow_logs import FlowLogs, FlowLogsArgs
 from components.aws.subnets import ZoneBlocks, zone_blocks
 
 ANYWHERE = "0.0.0.0/0"
@@ -17,22 +19,27 @@ class NetworkArgs:
     region: str
     cidr: IPv4Network
     zones: tuple[str, ...]
+    """A single NAT gateway stands in the first."""
     nat_per_zone: bool
+    endpoints: tuple[str, ...]
+    """AWS services that nodes reach inside the VPC."""
+    flow_log_days: int | None
+    """How long records of connections are kept; None: there are none."""
     tags: Mapping[str, str]
 
 
 class Network(pulumi.ComponentResource):
     """A VPC with a public and a private subnet per zone; nodes and pods live in the private ones.
 
-    Private subnets reach the internet by NAT, and S3 (image layers, data sets) by a gateway
-    endpoint, which is free and keeps that traffic off the NAT's bill.
+    Private subnets reach the internet by NAT, and S3 (image layers, data sets) beside it, which
+    keeps that traffic off the NAT's bill.
     """
 
     vpc_id: pulumi.Output[str]
     private_subnet_ids: Mapping[str, pulumi.Output[str]]
     """Zone -> subnet."""
     ready: tuple[pulumi.Resource, ...]
-    """Nodes can reach the internet once these exist."""
+    """Nodes can reach AWS and the internet once these exist."""
 
     def __init__(
         self, name: str, args: NetworkArgs, opts: pulumi.ResourceOptions | None = None
@@ -63,25 +70,35 @@ class Network(pulumi.ComponentResource):
             zone: self._private_zone(vpc, zone, block, gateways[zone])
             for zone, block in blocks.items()
         }
-        endpoint = self._s3_endpoint(vpc, [zone.table for zone in private.values()])
+        if args.flow_log_days:
+            self._flow_logs(vpc, args.flow_log_days)
         self.vpc_id = vpc.id
         self.private_subnet_ids = {name: zone.subnet.id for name, zone in private.items()}
         routes = [resource for zone in private.values() for resource in zone.ways_out]
-        self.ready = (*routes, endpoint)
+        self.ready = (*routes, *self._endpoints([zone.table.id for zone in private.values()]).ready)
         self.register_outputs({"vpc_id": self.vpc_id})
 
-    def _s3_endpoint(
-        self, vpc: aws.ec2.Vpc, tables: list[aws.ec2.RouteTable]
-    ) -> aws.ec2.VpcEndpoint:
-        return aws.ec2.VpcEndpoint(
-            f"{self._name}-s3",
-            vpc_id=vpc.id,
-            service_name=f"com.amazonaws.{self._args.region}.s3",
-            vpc_endpoint_type="Gateway",
-            route_table_ids=[table.id for table in tables],
-            tags=self._tags("s3"),
-            opts=self._child,
+    def _endpoints(self, route_table_ids: list[pulumi.Output[str]]) -> Endpoints:
+        args = EndpointsArgs(
+            region=self._args.region,
+            vpc_id=self.vpc_id,
+            vpc_cidr=self._args.cidr,
+            route_table_ids=route_table_ids,
+            subnet_ids=list(self.private_subnet_ids.values()),
+            services=self._args.endpoints,
+            tags=self._args.tags,
         )
+        return Endpoints(f"{self._name}-endpoints", args, self._child)
+
+    def _flow_logs(self, vpc: aws.ec2.Vpc, days: int) -> FlowLogs:
+        args = FlowLogsArgs(
+            region=self._args.region,
+            vpc_id=vpc.id,
+            account=vpc.owner_id,
+            days=days,
+            tags=self._args.tags,
+        )
+        return FlowLogs(f"{self._name}-flow-logs", args, self._child)
 
     def _tags(self, role: str, **more: str) -> dict[str, str]:
         return {**self._args.tags, "Name": f"{self._args.tags['stack']}-{role}", **more}
@@ -123,10 +140,10 @@ class Network(pulumi.ComponentResource):
 
     def _nat_gateways(self, public: Mapping[str, aws.ec2.Subnet]) -> dict[str, aws.ec2.NatGateway]:
         """Zone -> the gateway that its nodes use."""
-        zones = list(public)
-        homes = zones if self._args.nat_per_zone else zones[:1]
+        first = self._args.zones[0]  # as written: a zone added later moves no gateway
+        homes = public if self._args.nat_per_zone else [first]
         gateways = {zone: self._nat_gateway(zone, public[zone]) for zone in homes}
-        return {zone: gateways.get(zone, gateways[homes[0]]) for zone in zones}
+        return {zone: gateways.get(zone, gateways[first]) for zone in public}
 
     def _nat_gateway(self, zone: str, subnet: aws.ec2.Subnet) -> aws.ec2.NatGateway:
         address = aws.ec2.Eip(

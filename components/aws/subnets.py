@@ -7,8 +7,8 @@ from ipaddress import IPv4Network
 SLOTS = 8
 """Zones a..h. The slot comes from the zone's letter, never from its place in a list, so that adding
 or removing a zone moves no other zone's subnets (a moved subnet replaces every node in it)."""
-SMALLEST_PREFIX = 28
-"""AWS has no smaller subnet."""
+SMALLEST_PREFIX = 27
+"""An application load balancer takes no smaller subnet; AWS itself would allow a /28."""
 VPC_PREFIXES = range(16, 21)
 """AWS allows nothing larger than /16; below /20 a zone has too few addresses to be worth it."""
 ADDRESSES_PER_NODE = 24

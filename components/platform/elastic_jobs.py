@@ -9,9 +9,14 @@ import yaml
 
 from components.cloud import Pool
 from components.manifest import Manifest, ManifestArgs
+from components.platform.controller_pod import LABELS, controller_pod
+from components.platform.system_network import SystemNetwork, SystemNetworkArgs
 from spotrain import contract
 
-LABELS = {"app.kubernetes.io/name": contract.CONTROLLER_NAME}
+REPLICAS = 1
+STRATEGY = "Recreate"
+"""One controller at a time, until two can agree on who leads. From then on: 2 and RollingUpdate;
+spread, budget and headless Service are made for it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,14 +27,19 @@ class ElasticJobsArgs:
     """Controller image, by digest."""
     kubernetes: k8s.Provider
     after: Sequence[pulumi.Resource]
-    """Nodes to run on, and the controller's rights in the job namespace."""
+    """Nodes to run on, and what must hold before the first pod of a job."""
 
 
 class ElasticJobs(pulumi.ComponentResource):
     """The ElasticJob definition, rights, the pools that jobs may use, controller and coordinator.
 
-    Made in that order and removed in the reverse: while a job exists, its controller does.
+    Made in that order and removed in the reverse. Jobs have no finalizer, so none of them waits for
+    a controller that is gone; with the definition go the jobs, and with them their pods, while
+    there are still nodes to stop them on.
     """
+
+    system: tuple[pulumi.Resource, ...]
+    """The system namespace, and who may do what in it."""
 
     def __init__(
         self, name: str, args: ElasticJobsArgs, opts: pulumi.ResourceOptions | None = None
@@ -37,11 +47,15 @@ class ElasticJobs(pulumi.ComponentResource):
         super().__init__("spotrain:platform:ElasticJobs", name, {}, opts)
         self._name, self._args = name, args
         self._kube = pulumi.ResourceOptions(parent=self, provider=args.kubernetes)
-        provided = pulumi.ResourceOptions(parent=self, providers=[args.kubernetes])
-        crd = Manifest(f"{name}-crd", ManifestArgs(file="crd.yaml"), provided)
-        rbac = Manifest(f"{name}-rbac", ManifestArgs(file="rbac.yaml"), provided)
-        in_system = pulumi.ResourceOptions.merge(
-            self._kube, pulumi.ResourceOptions(depends_on=list(rbac.objects))
+        crd, rbac = self._manifest("crd"), self._manifest("rbac")
+        self.system = rbac.objects
+        in_system = self._after(*rbac.objects)
+        network = SystemNetwork(
+            f"{name}-network",
+            SystemNetworkArgs(
+                job_namespace=args.job_namespace, kubernetes=args.kubernetes, after=rbac.objects
+            ),
+            pulumi.ResourceOptions(parent=self),
         )
         pools = k8s.core.v1.ConfigMap(
             f"{name}-pools",
@@ -50,8 +64,24 @@ class ElasticJobs(pulumi.ComponentResource):
             opts=in_system,
         )
         service = self._coordinator_service(in_system)
-        self._controller([*crd.objects, *rbac.objects, pools, service, *args.after])
+        self._disruption_budget(in_system)
+        needed = (*crd.objects, *rbac.objects, *network.ready, pools, service, *args.after)
+        self._controller(self._after(*needed))
         self.register_outputs({})
+
+    def _manifest(self, kind: str) -> Manifest:
+        return Manifest(
+            f"{self._name}-{kind}",
+            # Not only the controller: a namespace is gone, and a job's last pod has stopped, only
+            # while there are nodes and the pod network that let go of them.
+            ManifestArgs(file=f"{kind}.yaml", after=self._args.after),
+            pulumi.ResourceOptions(parent=self, providers=[self._args.kubernetes]),
+        )
+
+    def _after(self, *resources: pulumi.Resource) -> pulumi.ResourceOptions:
+        return pulumi.ResourceOptions.merge(
+            self._kube, pulumi.ResourceOptions(depends_on=list(resources))
+        )
 
     def _coordinator_service(self, opts: pulumi.ResourceOptions) -> k8s.core.v1.Service:
         """Headless: an agent tries each coordinator until the leading one answers."""
@@ -65,68 +95,32 @@ class ElasticJobs(pulumi.ComponentResource):
             opts=opts,
         )
 
-    def _controller(self, after: list[pulumi.Resource]) -> k8s.apps.v1.Deployment:
-        return k8s.apps.v1.Deployment(
+    def _disruption_budget(self, opts: pulumi.ResourceOptions) -> None:
+        """At most one away at a time. It never keeps a node from being drained: training goes on
+        while the controller moves, and a budget that forbids it would stop every node update."""
+        k8s.policy.v1.PodDisruptionBudget(
+            f"{self._name}-budget",
+            metadata=_metadata(contract.CONTROLLER_NAME),
+            spec=k8s.policy.v1.PodDisruptionBudgetSpecArgs(
+                max_unavailable=1,
+                selector=k8s.meta.v1.LabelSelectorArgs(match_labels=LABELS),
+                unhealthy_pod_eviction_policy="AlwaysAllow",
+            ),
+            opts=opts,
+        )
+
+    def _controller(self, opts: pulumi.ResourceOptions) -> None:
+        k8s.apps.v1.Deployment(
             f"{self._name}-controller",
             metadata=_metadata(contract.CONTROLLER_NAME),
             spec=k8s.apps.v1.DeploymentSpecArgs(
-                # One at a time, until two can agree on who leads.
-                replicas=1,
-                strategy=k8s.apps.v1.DeploymentStrategyArgs(type="Recreate"),
+                replicas=REPLICAS,
+                strategy=k8s.apps.v1.DeploymentStrategyArgs(type=STRATEGY),
                 selector=k8s.meta.v1.LabelSelectorArgs(match_labels=LABELS),
-                template=k8s.core.v1.PodTemplateSpecArgs(
-                    metadata=k8s.meta.v1.ObjectMetaArgs(labels=LABELS), spec=self._pod()
-                ),
+                template=controller_pod(self._args.image, self._args.job_namespace),
             ),
-            opts=pulumi.ResourceOptions.merge(self._kube, pulumi.ResourceOptions(depends_on=after)),
+            opts=opts,
         )
-
-    def _pod(self) -> k8s.core.v1.PodSpecArgs:
-        return k8s.core.v1.PodSpecArgs(
-            service_account_name=contract.CONTROLLER_NAME,
-            security_context=k8s.core.v1.PodSecurityContextArgs(
-                run_as_non_root=True,
-                run_as_user=contract.JOB_UID,
-                seccomp_profile=k8s.core.v1.SeccompProfileArgs(type="RuntimeDefault"),
-            ),
-            containers=[self._container()],
-            volumes=[
-                k8s.core.v1.VolumeArgs(name="tmp", empty_dir=k8s.core.v1.EmptyDirVolumeSourceArgs())
-            ],
-        )
-
-    def _container(self) -> k8s.core.v1.ContainerArgs:
-        ports = {"agents": contract.COORDINATOR_PORT, "metrics": contract.METRICS_PORT}
-        return k8s.core.v1.ContainerArgs(
-            name="controller",
-            image=self._args.image,
-            command=["python3", "-m", "spotrain.controller"],
-            env=[
-                k8s.core.v1.EnvVarArgs(
-                    name=contract.ENV_JOB_NAMESPACE, value=self._args.job_namespace
-                )
-            ],
-            ports=[
-                k8s.core.v1.ContainerPortArgs(name=name, container_port=port)
-                for name, port in ports.items()
-            ],
-            readiness_probe=_probe("/readyz"),
-            liveness_probe=_probe("/healthz"),
-            resources=k8s.core.v1.ResourceRequirementsArgs(
-                requests={"cpu": "100m", "memory": "256Mi"}, limits={"memory": "512Mi"}
-            ),
-            security_context=k8s.core.v1.SecurityContextArgs(
-                allow_privilege_escalation=False,
-                read_only_root_filesystem=True,
-                capabilities=k8s.core.v1.CapabilitiesArgs(drop=["ALL"]),
-            ),
-            volume_mounts=[k8s.core.v1.VolumeMountArgs(name="tmp", mount_path="/tmp")],
-        )
-
-
-def _probe(path: str) -> k8s.core.v1.ProbeArgs:
-    action = k8s.core.v1.HTTPGetActionArgs(path=path, port="metrics")
-    return k8s.core.v1.ProbeArgs(http_get=action, period_seconds=5, failure_threshold=6)
 
 
 def _metadata(name: str) -> k8s.meta.v1.ObjectMetaArgs:

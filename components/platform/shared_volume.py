@@ -1,119 +1,152 @@
-"""The shared volume as jobs see it: one claim, with data/ and output/ in it."""
+"""The volumes of the cloud as jobs see them: claims in their namespace, with folders in them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.cloud import CsiVolume, Volume
+from components.cloud import ClassVolume, CsiVolume, HostPathVolume, NfsVolume, Volume
 from spotrain import contract
 
 SIZE = "1Ti"
-"""Kubernetes wants a number; a shared file system grows and shrinks with what is in it."""
-MAKE_FOLDERS = "import os, sys; [os.makedirs(folder, exist_ok=True) for folder in sys.argv[1:]]"
+"""Kubernetes wants a number; a file system that is there has the size that it has."""
+MANY_NODES = ["ReadWriteMany"]
+MAKE_FOLDERS = """\
+import os, sys
+for folder in sys.argv[1:]:
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except PermissionError:
+        pass
+    if not os.access(folder, os.W_OK):
+        user = os.getuid()
+        sys.exit(f"user {user} may not write to {folder}. Next: where the volume is, give the "
+                 f"folder that is mounted to this user (chown {user}), then pulumi up")
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
-class SharedVolumeArgs:
+class SharedVolumesArgs:
     namespace: pulumi.Input[str]
-    volume: Volume
+    volumes: Sequence[Volume]
     image: pulumi.Input[str]
     """Any image of ours: it makes the folders."""
     kubernetes: k8s.Provider
     after: Sequence[pulumi.Resource]
-    """What a pod needs to mount the volume."""
+    """What a pod needs to mount the volumes."""
 
 
-class SharedVolume(pulumi.ComponentResource):
-    """A static volume, its claim in the job namespace, and a Job that makes data/ and output/.
+class SharedVolumes(pulumi.ComponentResource):
+    """A claim for each volume, and a Job that makes the volume's folders.
 
-    Static, because the data must be the same after the claim, or the whole cluster, was replaced.
+    All but a storage class's are static volumes: the data must be the same after the claim, or the
+    whole cluster, was replaced.
     """
 
-    claim: k8s.core.v1.PersistentVolumeClaim
-
     def __init__(
-        self, name: str, args: SharedVolumeArgs, opts: pulumi.ResourceOptions | None = None
+        self, name: str, args: SharedVolumesArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
-        super().__init__("spotrain:platform:SharedVolume", name, {}, opts)
+        super().__init__("spotrain:platform:SharedVolumes", name, {}, opts)
         self._name, self._args = name, args
         self._child = pulumi.ResourceOptions(parent=self, provider=args.kubernetes)
-        self.claim = self._claim(self._volume())
-        k8s.batch.v1.Job(
-            f"{name}-folders",
-            metadata=k8s.meta.v1.ObjectMetaArgs(namespace=args.namespace),
-            spec=k8s.batch.v1.JobSpecArgs(
-                backoff_limit=5,
-                template=k8s.core.v1.PodTemplateSpecArgs(spec=self._pod()),
-            ),
-            opts=pulumi.ResourceOptions.merge(
-                self._child, pulumi.ResourceOptions(depends_on=list(args.after))
-            ),
-        )
+        for volume in args.volumes:
+            claim = self._claim(volume)
+            if volume.folders:
+                self._folders(volume, claim)
         self.register_outputs({})
 
-    def _volume(self) -> k8s.core.v1.PersistentVolume:
-        volume = self._args.volume.source
-        assert isinstance(volume, CsiVolume)
+    def _claim(self, volume: Volume) -> k8s.core.v1.PersistentVolumeClaim:
+        made: pulumi.Output[str] | None = None
+        if isinstance(volume.source, ClassVolume):
+            storage_class, size = volume.source.storage_class, f"{volume.source.size_gib}Gi"
+        else:
+            storage_class, size = "", SIZE
+            # Outside namespaces the id is the name.
+            made = self._static_volume(volume, volume.source).id
+        return k8s.core.v1.PersistentVolumeClaim(
+            f"{self._name}-claim-{volume.claim}",
+            metadata=k8s.meta.v1.ObjectMetaArgs(name=volume.claim, namespace=self._args.namespace),
+            spec=k8s.core.v1.PersistentVolumeClaimSpecArgs(
+                access_modes=MANY_NODES,
+                storage_class_name=storage_class,
+                volume_name=made,
+                resources=k8s.core.v1.VolumeResourceRequirementsArgs(requests={"storage": size}),
+            ),
+            opts=self._child,
+        )
+
+    def _static_volume(
+        self, volume: Volume, source: CsiVolume | NfsVolume | HostPathVolume
+    ) -> k8s.core.v1.PersistentVolume:
+        # A volume remembers the claim that it was bound to, and binds to no other: where that
+        # moves to another namespace, the volume is made anew. What is on it stays as it is.
+        anew = pulumi.ResourceOptions(replace_on_changes=["spec.claimRef"])
         return k8s.core.v1.PersistentVolume(
-            f"{self._name}-volume",
+            f"{self._name}-volume-{volume.claim}",
             spec=k8s.core.v1.PersistentVolumeSpecArgs(
                 capacity={"storage": SIZE},
-                access_modes=["ReadWriteMany"],
+                access_modes=MANY_NODES,
                 persistent_volume_reclaim_policy="Retain",
-                storage_class_name="",  # never matched with anybody else's claim
-                mount_options=list(volume.mount_options),
-                csi=k8s.core.v1.CSIPersistentVolumeSourceArgs(
-                    driver=volume.driver,
-                    volume_handle=volume.handle,
-                    volume_attributes=dict(volume.attributes) or None,
+                storage_class_name="",  # no class makes another one in its place
+                claim_ref=k8s.core.v1.ObjectReferenceArgs(
+                    api_version="v1",
+                    kind="PersistentVolumeClaim",
+                    name=volume.claim,
+                    namespace=self._args.namespace,
                 ),
+                **mounted(source),
             ),
-            opts=self._child,
+            opts=pulumi.ResourceOptions.merge(self._child, anew),
         )
 
-    def _claim(self, volume: k8s.core.v1.PersistentVolume) -> k8s.core.v1.PersistentVolumeClaim:
-        return k8s.core.v1.PersistentVolumeClaim(
-            f"{self._name}-claim",
+    def _folders(self, volume: Volume, claim: k8s.core.v1.PersistentVolumeClaim) -> None:
+        k8s.batch.v1.Job(
+            f"{self._name}-folders-{volume.claim}",
             metadata=k8s.meta.v1.ObjectMetaArgs(
-                name=contract.VOLUME_CLAIM, namespace=self._args.namespace
+                namespace=self._args.namespace,
+                # A Job that has failed stays so; this lets the next `pulumi up` try another one.
+                annotations={"pulumi.com/replaceUnready": "true"},
             ),
-            spec=k8s.core.v1.PersistentVolumeClaimSpecArgs(
-                access_modes=["ReadWriteMany"],
-                storage_class_name="",
-                volume_name=volume.id,  # outside namespaces the id is the name
-                resources=k8s.core.v1.VolumeResourceRequirementsArgs(requests={"storage": SIZE}),
+            # Without a time to live: Pulumi would make a Job that is gone again and again.
+            spec=k8s.batch.v1.JobSpecArgs(
+                backoff_limit=3,
+                template=k8s.core.v1.PodTemplateSpecArgs(spec=self._pod(volume, claim)),
             ),
-            opts=self._child,
+            opts=pulumi.ResourceOptions.merge(
+                self._child, pulumi.ResourceOptions(depends_on=list(self._args.after))
+            ),
         )
 
-    def _pod(self) -> k8s.core.v1.PodSpecArgs:
-        folders = [
-            f"{contract.VOLUME_MOUNT}/{folder}"
-            for folder in (contract.DATA_DIR, contract.OUTPUT_DIR)
-        ]
-        claim = k8s.core.v1.PersistentVolumeClaimVolumeSourceArgs(
-            claim_name=self.claim.metadata.name
-        )
+    def _pod(
+        self, volume: Volume, claim: k8s.core.v1.PersistentVolumeClaim
+    ) -> k8s.core.v1.PodSpecArgs:
+        """Runs as the user that must be able to write: root could make the folders on some volumes,
+        but a file server that squashes root refuses just that, and so does the restricted standard.
+        """
+        mount = k8s.core.v1.VolumeMountArgs(name="shared", mount_path=volume.mount)
+        source = k8s.core.v1.PersistentVolumeClaimVolumeSourceArgs(claim_name=claim.metadata.name)
         return k8s.core.v1.PodSpecArgs(
-            restart_policy="OnFailure",
+            restart_policy="Never",  # what failed can then still be read
             automount_service_account_token=False,
             security_context=k8s.core.v1.PodSecurityContextArgs(
                 run_as_non_root=True,
                 run_as_user=contract.JOB_UID,
+                # Opens a fresh volume to this user, where the driver knows how to.
+                fs_group=contract.JOB_UID,
+                fs_group_change_policy="OnRootMismatch",
                 seccomp_profile=k8s.core.v1.SeccompProfileArgs(type="RuntimeDefault"),
             ),
-            volumes=[k8s.core.v1.VolumeArgs(name="shared", persistent_volume_claim=claim)],
+            volumes=[k8s.core.v1.VolumeArgs(name="shared", persistent_volume_claim=source)],
             containers=[
                 k8s.core.v1.ContainerArgs(
                     name="folders",
                     image=self._args.image,
-                    command=["python", "-c", MAKE_FOLDERS],
-                    args=folders,
-                    volume_mounts=[
-                        k8s.core.v1.VolumeMountArgs(name="shared", mount_path=contract.VOLUME_MOUNT)
-                    ],
+                    command=["python3", "-c", MAKE_FOLDERS],
+                    args=[f"{volume.mount}/{folder}" for folder in volume.folders],
+                    termination_message_policy="FallbackToLogsOnError",
+                    volume_mounts=[mount],
                     resources=k8s.core.v1.ResourceRequirementsArgs(
                         requests={"cpu": "50m", "memory": "64Mi"}, limits={"memory": "128Mi"}
                     ),
@@ -125,3 +158,24 @@ class SharedVolume(pulumi.ComponentResource):
                 )
             ],
         )
+
+
+def mounted(source: CsiVolume | NfsVolume | HostPathVolume) -> dict[str, Any]:
+    """What a PersistentVolume says of its source."""
+    match source:
+        case CsiVolume():
+            csi = k8s.core.v1.CSIPersistentVolumeSourceArgs(
+                driver=source.driver,
+                volume_handle=source.handle,
+                volume_attributes=dict(source.attributes) or None,
+            )
+            return {"csi": csi, "mount_options": list(source.mount_options) or None}
+        case NfsVolume():
+            nfs = k8s.core.v1.NFSVolumeSourceArgs(server=source.server, path=source.path)
+            return {"nfs": nfs}
+        case HostPathVolume():
+            # Made where it is missing; the Job then says that it must be writable.
+            folder = k8s.core.v1.HostPathVolumeSourceArgs(
+                path=source.path, type="DirectoryOrCreate"
+            )
+            return {"host_path": folder}

@@ -3,16 +3,22 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from components.aws.autoscaler import AutoscalerShape
+from components.aws.autoscaler_flags import AutoscalerShape
+from components.aws.bucket_mount import BucketShape
+from components.aws.budget import BudgetShape
 from components.aws.cloud import AwsCloud, AwsCloudArgs
 from components.aws.cluster import ClusterShape
 from components.aws.gpu_pool import NOTICE_SECONDS, PoolShape
 from components.aws.managers import ManagersShape
 from components.aws.network import NetworkArgs
+from components.aws.node_template import NodeSize
 from components.aws.storage import StorageShape
 from components.cloud import Cloud, ImageReferences
 from components.cloud import Pool as BuiltPool
+from stacks.aws.addons import addon_versions
+from stacks.aws.allocatable import Size, gib, smallest, usable_storage_gib
 from stacks.aws.costs import pool_price
+from stacks.aws.instances import gpu_catalog
 from stacks.aws.pools import pools_with_twins
 
 if TYPE_CHECKING:
@@ -33,7 +39,7 @@ def aws_args(settings: "AwsSettings", tags: Tags) -> AwsCloudArgs:
     return AwsCloudArgs(
         network=_network(settings, tags),
         cluster=_cluster(settings),
-        addon_versions=settings.cluster.addon_versions,
+        addon_versions=addon_versions(settings.cluster.version, settings.cluster.addon_versions),
         managers=ManagersShape(
             instance_types=settings.managers.instance_types,
             min_nodes=settings.managers.min_nodes,
@@ -45,9 +51,13 @@ def aws_args(settings: "AwsSettings", tags: Tags) -> AwsCloudArgs:
             idle_minutes=settings.autoscaler.idle_minutes,
             provision_minutes=settings.autoscaler.provision_minutes,
         ),
+        block_storage=settings.observability.metrics,  # for the disk of Prometheus
         storage=_storage(settings),
         images=_given_images(images),
         image_bases={kind: base for kind, base in bases.items() if base},
+        budget=_budget(settings),
+        container_log_days=settings.observability.log_days if settings.observability.logs else None,
+        notify=settings.observability.notify,
         tags=tags,
     )
 
@@ -58,6 +68,8 @@ def _network(settings: "AwsSettings", tags: Tags) -> NetworkArgs:
         cidr=settings.network.cidr,
         zones=settings.zones,
         nat_per_zone=settings.network.nat == "per_zone",
+        endpoints=settings.network.endpoints,
+        flow_log_days=settings.network.flow_log_days,
         tags=tags,
     )
 
@@ -91,16 +103,57 @@ def _pool(settings: "AwsSettings", pool: "Pool") -> PoolShape:
         spot_usd_per_hour=price.spot_usd_per_hour,
         on_demand_usd_per_hour=price.on_demand_usd_per_hour,
     )
-    return PoolShape(pool=built, disk_gib=pool.disk_gib)
+    return PoolShape(
+        pool=built,
+        disk_gib=pool.disk_gib,
+        node=_node_size(pool),
+        local_disks=pool.local_disks == "raid0",
+    )
+
+
+def _node_size(pool: "Pool") -> NodeSize:
+    """What every node of the pool has, whichever of its types it is."""
+    types = [gpu_catalog().types[name] for name in pool.instance_types]
+    node = smallest(
+        Size(vcpu=each.vcpu, memory_gib=each.memory_gib, max_pods=each.max_pods) for each in types
+    )
+    local_gib = gib(min(each.local_disk_gb for each in types))
+    return NodeSize(
+        cpu_millis=node.cpu_millis,
+        memory_mib=node.memory_mib,
+        storage_gib=usable_storage_gib(local_gib if pool.local_disks == "raid0" else pool.disk_gib),
+        efa_interfaces=types[0].efa_interfaces if pool.efa else 0,
+    )
 
 
 def _storage(settings: "AwsSettings") -> StorageShape:
     storage = settings.storage
     return StorageShape(
+        file_system_arn=storage.file_system,
         throughput=storage.throughput,
-        backup=storage.backup,
+        backup_days=storage.backup_days if storage.backup else None,
         retain=storage.retain,
         mount_cidrs=storage.mount_cidrs,
+        mount_security_groups=storage.mount_security_groups,
+        bucket=_bucket(settings),
+    )
+
+
+def _bucket(settings: "AwsSettings") -> BucketShape | None:
+    storage = settings.storage
+    if not storage.bucket:
+        return None
+    return BucketShape(retain=storage.retain, cache_gib=storage.bucket_cache_gib)
+
+
+def _budget(settings: "AwsSettings") -> BudgetShape | None:
+    budget = settings.budget
+    if budget is None:
+        return None
+    return BudgetShape(
+        usd_per_month=budget.usd_per_month,
+        emails=budget.emails,
+        whole_account=budget.scope == "account",
     )
 
 

@@ -3,14 +3,19 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from components.aws.disks import BASE_MIB_PER_SECOND, IMAGE_MIB_PER_SECOND
 from spotrain import contract
 from stacks.aws.instances import gpu_catalog
 from stacks.aws.pools import pools_with_twins
 from stacks.aws.services import service_catalog
+from stacks.aws.storage_costs import storage_notes
 from stacks.bill import HOURS_PER_MONTH, Bill, FixedCost, PoolPrice
 
 if TYPE_CHECKING:
     from stacks.aws.schema import AwsSettings, Pool
+
+IMAGES_GB = 7
+"""Compressed: 3 GB of PyTorch's base and 0.1 GB of the rest, once as images and once as cache."""
 
 
 def bill(settings: "AwsSettings", counts: Mapping[str, int]) -> Bill:
@@ -19,7 +24,7 @@ def bill(settings: "AwsSettings", counts: Mapping[str, int]) -> Bill:
     return Bill(
         fixed=tuple(fixed_costs(settings, counts)),
         pools=tuple(pool_price(pool, settings) for pool in pools_with_twins(settings.pools)),
-        usage=tuple(usage_notes()),
+        usage=(*storage_notes(settings), *usage_notes()),
         source=f"{catalog.source}, {settings.region}, as of {catalog.as_of}. Spot prices are "
         "typical, and move by zone and by hour.",
     )
@@ -53,7 +58,9 @@ def fixed_costs(settings: "AwsSettings", counts: Mapping[str, int]) -> list[Fixe
         counts.get("aws:ec2/eip:Eip", 0),
     )
     keys = counts.get("aws:kms/key:Key", 0)
+    doors = len(settings.network.endpoints) * len(settings.zones)
     factor = gpu_catalog().region_factors[settings.region]
+    door = hourly.interface_endpoint * HOURS_PER_MONTH * factor
     lines = [
         ("EKS control plane", "1", hourly.eks_cluster * HOURS_PER_MONTH),
         (
@@ -64,9 +71,16 @@ def fixed_costs(settings: "AwsSettings", counts: Mapping[str, int]) -> list[Fixe
         ("Managers' disks, gp3", f"{disks_gb} GB", disks_gb * monthly.gp3_gb * factor),
         ("NAT gateways", f"{nat}", nat * hourly.nat_gateway * HOURS_PER_MONTH * factor),
         ("Public IPv4 addresses", f"{addresses}", addresses * hourly.public_ipv4 * HOURS_PER_MONTH),
+        *([("Interface endpoints, in each zone", f"{doors}", doors * door)] if doors else []),
         ("KMS keys", f"{keys}", keys * monthly.kms_key),
         ("EFS, empty", "0 GB", 0.0),
     ]
+    if counts.get("aws:ecr/repository:Repository"):
+        stored = IMAGES_GB * service_catalog().usd_per_gb.ecr_month
+        lines.append(("Images and their cache in ECR", f"{IMAGES_GB} GB", stored))
+    if settings.observability.metrics:
+        gb = settings.observability.metrics_disk_gib
+        lines.append(("Disk of Prometheus, gp3", f"{gb} GB", gb * monthly.gp3_gb * factor))
     return [FixedCost(what=w, quantity=q, usd_per_month=round(usd, 2)) for w, q, usd in lines]
 
 
@@ -74,8 +88,18 @@ def usage_notes() -> list[str]:
     """What comes on top with use, by the GB."""
     gb = service_catalog().usd_per_gb
     return [
-        f"EFS ${gb.efs_standard_month:.2f} per GB-month; in elastic mode also "
-        f"${gb.efs_elastic_read:.2f} per GB read and ${gb.efs_elastic_write:.2f} written",
-        f"NAT ${gb.nat_traffic:.3f}, control-plane logs ${gb.logs_ingest:.2f} per GB; "
+        f"NAT ${gb.nat_traffic:.3f}, interface endpoints ${gb.endpoint_traffic:.2f} per GB",
+        f"Logs (control plane, network flow, containers) ${gb.logs_ingest:.2f} per GB written, "
+        f"${gb.logs_month:.2f} per GB-month kept",
         f"ECR ${gb.ecr_month:.2f} per GB-month",
+        f"A GPU node's root disk of 100 GB ${root_disk_usd_per_hour(100):.3f} an hour, while the "
+        "node is there",
     ]
+
+
+def root_disk_usd_per_hour(gigabytes: int) -> float:
+    """Of a GPU node that keeps images there, in us-east-1."""
+    monthly = service_catalog().usd_per_month
+    faster = IMAGE_MIB_PER_SECOND - BASE_MIB_PER_SECOND
+    usd = gigabytes * monthly.gp3_gb + faster * monthly.gp3_mib_per_second
+    return usd / HOURS_PER_MONTH

@@ -1,4 +1,4 @@
-"""Facts about instance types: the reader of gpus.yaml and of the managers in services.yaml."""
+"""Facts about GPU instance types: the reader of gpus.yaml."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 HERE = Path(__file__).parent
 Positive = Annotated[float, Field(gt=0)]
+Count = Annotated[int, Field(gt=0)]
 
 
 class _Table(BaseModel):
@@ -23,9 +24,12 @@ class _Family(_Table):
 
 
 class _Type(_Table):
-    vcpu: int
-    memory_gib: int
-    gpus: int
+    vcpu: Count
+    memory_gib: Count
+    gpus: Count
+    efa: Annotated[int, Field(ge=0)]
+    local_disk_gb: Count
+    max_pods: Count
     usd_per_hour: Positive
 
 
@@ -47,6 +51,12 @@ class GpuInstance:
     gpu_memory_gib: int
     vcpu: int
     memory_gib: int
+    efa_interfaces: int
+    """One for each network card that has one; 0: no EFA."""
+    local_disk_gb: int
+    """NVMe disks of the instance, together, in gigabytes of 10^9 bytes."""
+    max_pods: int
+    """What its network interfaces have addresses for."""
     on_demand_usd_per_hour: float
     typical_spot_usd_per_hour: float
     """A typical price, not a quote: spot prices move by zone and by hour."""
@@ -83,6 +93,9 @@ def _instance(name: str, shape: _Type, family: _Family) -> GpuInstance:
         gpu_memory_gib=family.gpu_memory_gib,
         vcpu=shape.vcpu,
         memory_gib=shape.memory_gib,
+        efa_interfaces=shape.efa,
+        local_disk_gb=shape.local_disk_gb,
+        max_pods=shape.max_pods,
         on_demand_usd_per_hour=shape.usd_per_hour,
         typical_spot_usd_per_hour=round(shape.usd_per_hour * family.typical_spot_share, 3),
     )

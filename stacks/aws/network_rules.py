@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from components.aws.subnets import VPC_PREFIXES, nodes_that_fit, zone_blocks
 from stacks.aws.instances import gpu_catalog
+from stacks.aws.pools import pools_with_twins
 from stacks.problems import UNSET, Problem, suggestion
 
 if TYPE_CHECKING:
@@ -34,6 +35,12 @@ def warnings(settings: "AwsSettings") -> Iterator[str]:
                 "from it. Set your own address (curl https://checkip.amazonaws.com) before "
                 "`pulumi up`."
             )
+    registry = {"ecr.api", "ecr.dkr"}
+    if len(registry & set(settings.network.endpoints)) == 1:
+        yield (
+            "network.endpoints: an image pull uses ecr.api and ecr.dkr; one without the other is "
+            "paid for nothing. Name both, or neither."
+        )
 
 
 def is_private(block: IPv4Network) -> bool:
@@ -149,6 +156,19 @@ def api_blocks_are_narrow(settings: "AwsSettings") -> Iterator[Problem]:
             )
 
 
+def endpoints_are_named_once(settings: "AwsSettings") -> Iterator[Problem]:
+    endpoints = settings.network.endpoints
+    for index, service in enumerate(endpoints):
+        if service in endpoints[:index]:
+            yield Problem(
+                path=f"network.endpoints[{index}]",
+                value=service,
+                rule="each service once",
+                reason="a VPC has one endpoint for a service",
+                next_step="remove the repetition",
+            )
+
+
 def private_ways_in_are_outside_the_vpc(settings: "AwsSettings") -> Iterator[Problem]:
     network = settings.network
     named = [("network.api_access.private_cidrs", network.api_access.private_cidrs)]
@@ -164,13 +184,21 @@ def private_ways_in_are_outside_the_vpc(settings: "AwsSettings") -> Iterator[Pro
                     "overlapping block cannot be routed",
                     next_step="name the block of the other side, or remove the entry",
                 )
+            elif any(block.overlaps(other) for other in blocks[:index]):
+                yield Problem(
+                    path=f"{path}[{index}]",
+                    value=block,
+                    rule="no overlap with another entry",
+                    reason="AWS refuses the same rule twice, and an overlap hides who lets whom in",
+                    next_step="keep the one that you mean",
+                )
 
 
 def every_node_finds_addresses(settings: "AwsSettings") -> Iterator[Problem]:
     zones, vpc = settings.zones, settings.network.cidr
     for zone, blocks in zone_blocks(vpc, zones).items():
-        pools = (p.max_nodes for p in settings.pools if not p.zones or zone in p.zones)
-        wanted = sum(pools) + settings.managers.max_nodes
+        pools = [p for p in pools_with_twins(settings.pools) if not p.zones or zone in p.zones]
+        wanted = sum(pool.max_nodes for pool in pools) + settings.managers.max_nodes
         if wanted > (room := nodes_that_fit(blocks.private)):
             yield Problem(
                 path="network.cidr",
@@ -188,5 +216,6 @@ RULES = (
     service_block_is_apart,
     api_access_names_one_way,
     api_blocks_are_narrow,
+    endpoints_are_named_once,
     private_ways_in_are_outside_the_vpc,
 )

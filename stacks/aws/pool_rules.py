@@ -1,16 +1,21 @@
 """Rules about GPU pools; pure, one rule a function."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from spotrain import contract
 from stacks.aws.instances import GpuInstance, gpu_catalog
+from stacks.aws.pools import twin_name
 from stacks.problems import Problem, suggestion
 
 if TYPE_CHECKING:
     from stacks.aws.schema import AwsSettings, Pool
 
 OWN_POOL = "move this type to a pool of its own"
+LONGEST_NAME = 30
+"""Characters of a pool's name, its twin's too. A node group is called gpu-<pool>-<zone>-<7 digits>,
+and AWS allows it 63."""
 
 
 def problems(settings: "AwsSettings") -> Iterator[Problem]:
@@ -18,11 +23,13 @@ def problems(settings: "AwsSettings") -> Iterator[Problem]:
     for index, pool in enumerate(settings.pools):
         path = f"pools[{index}]"
         yield from _name_is_free(path, pool, settings.pools[:index])
+        yield from _twin_is_possible(path, pool, settings.pools)
         yield from _zones_belong_to_the_stack(path, pool, settings.zones)
         unknown = [*_gpu_is_known(path, pool), *_types_are_known(path, pool)]
         yield from unknown
         if not unknown:
             yield from _types_are_one_kind(path, pool)
+            yield from _types_have_the_same_adapters(path, pool)
 
 
 def warnings(settings: "AwsSettings") -> Iterator[str]:
@@ -31,8 +38,25 @@ def warnings(settings: "AwsSettings") -> Iterator[str]:
         if pool.capacity == contract.CAPACITY_SPOT and len(pool.instance_types) == 1:
             yield (
                 f"pools[{index}].instance_types: spot pool {pool.name!r} names one type, so it has "
-                "one capacity to lose. Add a larger type with the same GPU if jobs wait too long."
+                f"one capacity to lose. If jobs wait too long, {_more_capacity(pool)}."
             )
+        if pool.efa and pool.max_nodes == 1:
+            yield (
+                f"pools[{index}].efa: adapters connect nodes, and pool {pool.name!r} has one in a "
+                "zone. Raise max_nodes, or set efa to false: more places can serve it then."
+            )
+
+
+def _more_capacity(pool: "Pool") -> str:
+    same = [
+        instance.name
+        for instance in gpu_catalog().types.values()
+        if (instance.gpu, instance.gpus) == (pool.gpu, pool.gpus_per_node)
+        and instance.name not in pool.instance_types
+    ]
+    if same:
+        return f"add {' or '.join(same[:3])}"
+    return f"add a zone or an on-demand twin: no other type has {pool.gpus_per_node} {pool.gpu}"
 
 
 def _name_is_free(path: str, pool: "Pool", earlier: "tuple[Pool, ...]") -> Iterator[Problem]:
@@ -43,6 +67,33 @@ def _name_is_free(path: str, pool: "Pool", earlier: "tuple[Pool, ...]") -> Itera
             rule="a name of its own",
             reason="node groups, labels and prices are found by the pool's name",
             next_step="rename one of the two pools",
+        )
+
+
+def _twin_is_possible(path: str, pool: "Pool", pools: "tuple[Pool, ...]") -> Iterator[Problem]:
+    if not pool.on_demand_max_nodes:
+        return
+    name = twin_name(pool.name)
+    broken = partial(Problem, path=f"{path}.on_demand_max_nodes", value=pool.on_demand_max_nodes)
+    if pool.capacity != contract.CAPACITY_SPOT:
+        yield broken(
+            rule="only for a spot pool",
+            reason="it is where jobs go when spot has nothing, and this pool is on demand itself",
+            next_step=f"remove it and set {path}.max_nodes, or set {path}.capacity to spot",
+        )
+    for index, other in enumerate(pools):
+        if other.name == name:
+            yield broken(
+                rule=f"a twin only where no pool has its name, {name}; pools[{index}] has",
+                reason="node groups, labels and prices are found by the pool's name",
+                next_step=f"remove pools[{index}], the twin takes its place, or rename it",
+            )
+    if len(name) > LONGEST_NAME:
+        short = LONGEST_NAME - (len(name) - len(pool.name))
+        yield broken(
+            rule=f"at most {LONGEST_NAME} characters in the twin's name, {name}",
+            reason="AWS limits the names of node groups, and zone and a random part follow",
+            next_step=f"shorten {path}.name to {short} characters, or write the twin as a pool",
         )
 
 
@@ -105,6 +156,36 @@ def _types_are_one_kind(path: str, pool: "Pool") -> Iterator[Problem]:
             reason = "the autoscaler models the first type only, so a pod could be promised a "
             step = f"order the types by size, or {OWN_POOL}"
             yield _differs(place, instance, rule, reason + "node that cannot hold it", step)
+
+
+def _types_have_the_same_adapters(path: str, pool: "Pool") -> Iterator[Problem]:
+    if not pool.efa:
+        return
+    types = [gpu_catalog().types[name] for name in pool.instance_types]
+    for index, instance in enumerate(types):
+        place, has = f"{path}.instance_types[{index}]", instance.efa_interfaces
+        if not has:
+            yield Problem(
+                path=place,
+                value=instance.name,
+                rule=f"a type with EFA, as {path}.efa asks for",
+                reason="it has none, and such an instance would not start",
+                next_step=f"set {path}.efa to false, or {_types_with_efa(pool)}",
+            )
+        elif has != types[0].efa_interfaces:
+            yield Problem(
+                path=place,
+                value=instance.name,
+                rule=f"{types[0].efa_interfaces} EFA interfaces, like the first type",
+                reason=f"it has {has}; a launch template lists them one by one",
+                next_step=OWN_POOL,
+            )
+
+
+def _types_with_efa(pool: "Pool") -> str:
+    same = [i for i in gpu_catalog().types.values() if i.gpu == pool.gpu and i.efa_interfaces]
+    named = ", ".join(f"{i.name} (gpus_per_node: {i.gpus})" for i in same)
+    return f"name types with {pool.gpu} that have it: {named}"
 
 
 def _types_for(pool: "Pool") -> str:

@@ -3,25 +3,71 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stacks.aws import network_rules, pool_rules
+from stacks.aws import addon_rules, manager_room, network_rules, pool_rules, storage_rules
 from stacks.aws.services import service_catalog
 from stacks.problems import UNSET, Problem, suggestion
 
 if TYPE_CHECKING:
     from stacks.aws.schema import AwsSettings
 
+SSO_ROLE = "AWSReservedSSO_"
+"""How the names of IAM Identity Center's roles begin."""
+
 
 def problems(settings: "AwsSettings") -> Iterator[Problem]:
     """Everything wrong between the fields; each field by itself is right by now."""
     yield from network_rules.problems(settings)
+    yield from people_are_named_once(settings)
+    yield from sso_roles_have_their_path(settings)
+    yield from addon_rules.problems(settings)
     yield from managers_are_possible(settings)
     yield from pool_rules.problems(settings)
+    yield from storage_rules.problems(settings)
     yield from images_are_built_or_named(settings)
+    yield from somebody_decides_on_messages(settings)
 
 
 def warnings(settings: "AwsSettings") -> list[str]:
     """What works but will disappoint."""
-    return [*network_rules.warnings(settings), *pool_rules.warnings(settings)]
+    return [
+        *network_rules.warnings(settings),
+        *manager_room.warnings(settings),
+        *pool_rules.warnings(settings),
+        *storage_rules.warnings(settings),
+    ]
+
+
+def people_are_named_once(settings: "AwsSettings") -> Iterator[Problem]:
+    first: dict[str, str] = {}
+    for path, principal in _principals(settings):
+        if principal in first:
+            yield Problem(
+                path=path,
+                value=principal,
+                rule=f"each role or user once; it is {first[principal]} already",
+                reason="EKS has one access entry for each, and a researcher who is an admin is one",
+                next_step="keep the one that you mean",
+            )
+        first.setdefault(principal, path)
+
+
+def sso_roles_have_their_path(settings: "AwsSettings") -> Iterator[Problem]:
+    for path, principal in _principals(settings):
+        if f":role/{SSO_ROLE}" in principal:
+            yield Problem(
+                path=path,
+                value=principal,
+                rule=f"the whole ARN: .../role/aws-reserved/sso.amazonaws.com/.../{SSO_ROLE}...",
+                reason="`aws sts get-caller-identity` leaves the path out, and EKS refuses a role "
+                "that IAM does not know by this ARN",
+                next_step=f"copy it from `aws iam get-role --role-name {principal.split('/')[-1]}`",
+            )
+
+
+def _principals(settings: "AwsSettings") -> Iterator[tuple[str, str]]:
+    for field in ("admins", "researchers"):
+        for index, principal in enumerate(getattr(settings.cluster, field)):
+            yield f"cluster.{field}[{index}]", principal
 
 
 def managers_are_possible(settings: "AwsSettings") -> Iterator[Problem]:
@@ -59,3 +105,15 @@ def images_are_built_or_named(settings: "AwsSettings") -> Iterator[Problem]:
                 next_step=f"set images.build to true, or both images.{field} and its sibling to "
                 "references with a digest and images.build to false",
             )
+
+
+def somebody_decides_on_messages(settings: "AwsSettings") -> Iterator[Problem]:
+    observability = settings.observability
+    if observability.notify and not observability.metrics:
+        yield Problem(
+            path="observability.notify",
+            value=", ".join(observability.notify),
+            rule="nobody, unless observability.metrics is true",
+            reason="Alertmanager decides on messages, and it comes with the metrics",
+            next_step="set observability.metrics to true, or remove observability.notify",
+        )

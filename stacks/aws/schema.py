@@ -23,6 +23,13 @@ SecurityGroupId = Annotated[
         json_schema_extra=words("the id of a security group, like sg-0123456789abcdef0"),
     ),
 ]
+FileSystemArn = Annotated[
+    str,
+    Field(
+        pattern=r"^arn:aws:elasticfilesystem:[a-z0-9-]+:\d{12}:file-system/fs-[0-9a-f]{8,40}$",
+        json_schema_extra=words("the ARN of an EFS file system"),
+    ),
+]
 LogDays = Literal[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731]
 """The retention times that CloudWatch knows."""
 Endpoint = Literal[
@@ -92,8 +99,9 @@ class Cluster(Section):
     Standard support only: when it ends AWS upgrades the cluster, as extended support costs six
     times as much."""
     admins: tuple[RoleArn, ...] = ()
-    """IAM roles or users with full rights in the cluster, beside the one that creates it;
-    default none."""
+    """IAM roles or users with full rights in the cluster; default none. Whoever creates the cluster
+    has them already and must not be named (EKS refuses a second entry); whoever else runs this
+    program must be."""
     researchers: tuple[RoleArn, ...] = ()
     """IAM roles or users that may run jobs: they have rights in the job namespace, may see nodes
     and prices, and nothing else; default none."""
@@ -119,7 +127,9 @@ class Managers(Section):
     instance_types: Annotated[tuple[str, ...], Field(min_length=1)] = ("m7i.large",)
     """Instance types, the preferred one first; default m7i.large (2 vCPU, 8 GiB)."""
     min_nodes: Annotated[Whole, Field(ge=2, le=20)] = 2
-    """Fewest nodes; default 2, one in each of two zones, so that losing one stops nothing."""
+    """Fewest nodes; default 2, one in each of two zones, so that losing one stops nothing. EKS
+    refuses a number above the nodes that run: to raise it later, scale the group up first
+    (`aws eks update-nodegroup-config --scaling-config desiredSize=...`)."""
     max_nodes: Annotated[Whole, Field(ge=2, le=20)] = 4
     """Most nodes; default 4: room for a rolling update and for add-ons on request."""
     disk_gib: Annotated[Whole, Field(ge=20, le=1000)] = 50
@@ -132,7 +142,8 @@ class Pool(Section):
     name: Name
     """Name of the pool in node groups, labels and job placement. Renaming replaces the nodes."""
     gpu: str
-    """GPU model as a job asks for it: t4, a10g, l4, a100, h100. Checked against the types."""
+    """GPU model as a job asks for it: t4, a10g, l4, l40s, rtx-pro-6000, a100, a100-80gb, h100, h200
+    or b200 (stacks/aws/gpus.yaml). Checked against the types."""
     gpus_per_node: Annotated[Whole, Field(ge=1, le=16)]
     """GPUs of one node. The autoscaler is told this number while no node exists."""
     capacity: Literal["spot", "on-demand"] = contract.CAPACITY_SPOT
@@ -146,17 +157,20 @@ class Pool(Section):
     max_nodes: Annotated[Whole, Field(ge=1, le=100)]
     """Most nodes in one zone; the limit on what a mistake can cost."""
     on_demand_max_nodes: Annotated[Whole, Field(ge=0, le=100)] = 0
-    """Most nodes in one zone of an on-demand twin, `<name>-on-demand`, to which jobs with
-    `capacity: spotThenOnDemand` go when spot has nothing; default 0: no twin."""
+    """Most nodes in one zone of an on-demand twin, `<name>-on-demand`: a pool like this one, to
+    which jobs with `capacity: spotThenOnDemand` go when spot has nothing; default 0: no twin."""
     disk_gib: Annotated[Whole, Field(ge=50, le=4000)] = 100
-    """Root disk in GiB; default 100: a CUDA training image unpacks to 10 to 20 GiB."""
+    """Root disk in GiB; default 100: a CUDA training image unpacks to 10 to 20 GiB. Pods may use
+    nine tenths of it."""
     local_disks: Literal["ignore", "raid0"] = "ignore"
     """NVMe disks of the instance: `ignore` (default) or `raid0`: they hold images, logs and
-    temporary files instead of the root disk, which is faster and fits a data set's cache. All
-    instance types must have them."""
+    temporary files instead of the root disk, which is faster, costs nothing more and fits a data
+    set's cache (125 GB on a g4dn.xlarge, 8 TB on a p4d.24xlarge)."""
     efa: Flag = False
-    """Elastic Fabric Adapters and a cluster placement group, for several nodes with 4 or 8 GPUs
-    each; default false. Needs types that have them; fewer places can serve such a group."""
+    """Elastic Fabric Adapters and a cluster placement group in each zone, for jobs over several
+    nodes with 4 or 8 GPUs each; default false. Needs types that have them, and fewer places can
+    serve such a group. A worker asks for them as `vpc.amazonaws.com/efa`, and its image brings
+    aws-ofi-nccl. Switching it makes the pool's node groups anew."""
 
 
 class Autoscaler(Section):
@@ -174,23 +188,42 @@ class Storage(Section):
     """The shared file system (EFS) with data/ and output/, and a bucket beside it."""
 
     throughput: Literal["bursting", "elastic"] = "bursting"
-    """`bursting` (default: paid with the stored bytes, 50 KiB/s per GiB plus bursts) or `elastic`
-    (fast at any size, about $0.03 per GB read and $0.06 per GB written)."""
+    """`bursting` (default: paid with the stored bytes; for each GiB of them 50 KiB/s written or
+    150 KiB/s read, and more for some hours a day) or `elastic` (fast at any size, about $0.03 per
+    GB read and $0.06 per GB written). docs/cost.md works an example out."""
     backup: Flag = False
-    """Daily backups by AWS Backup; default false, as data sets usually have a source elsewhere."""
-    backup_days: Annotated[Whole, Field(ge=1, le=365)] = 35
-    """Days that a backup is kept; default 35."""
+    """Nightly backups by AWS Backup, in a vault with a key of its own; default false, as data sets
+    usually have a source elsewhere. Of the file system only: the bucket keeps for a week what was
+    deleted or overwritten in it."""
+    backup_days: Annotated[Whole, Field(ge=7, le=365)] = 35
+    """Days that a backup is kept; default 35. At least 7: a backup copies what has changed since
+    the one before, and copies everything where that one is gone."""
     retain: Flag = False
-    """Keep file system, key, backups and bucket when the stack is destroyed; default false."""
+    """Keep file system, backups and bucket, with their keys, when the stack is destroyed; default
+    false: ALL OF IT IS DELETED WITH THE STACK, every object and every backup too. Says what the
+    last `pulumi up` said: a change needs one before the destroy. What was kept is billed, and comes
+    back with `file_system`."""
+    file_system: FileSystemArn | None = None
+    """ARN of a file system to use instead of a new one, such as the one that an earlier stack has
+    kept (its output `fileSystem`); default none. Jobs see its folder /shared (AWS Backup restores
+    into a folder of its own, out of which it must be moved first). It must have no mount targets in
+    another VPC. Key and throughput stay what they are, its policy becomes the one of this stack,
+    and it stays when the stack goes."""
     mount_cidrs: tuple[IPv4Network, ...] = ()
-    """Address blocks of development boxes that may mount the file system; default none: only
-    nodes may."""
+    """Address blocks outside the VPC from which development boxes may mount the file system, by a
+    VPN or a peering; default none: only nodes may. With any, the stack output `mount` is the
+    command."""
     mount_security_groups: tuple[SecurityGroupId, ...] = ()
-    """Security groups of development boxes that may mount the file system; default none."""
+    """Security groups of development boxes that may mount the file system; default none. Of this
+    VPC, or of one that is peered with it in the same region and account."""
     bucket: Flag = False
     """An S3 bucket for data sets and checkpoints, mounted by jobs as the claim `bucket`; default
-    false. Cheaper than EFS by a factor of 13 for bytes at rest and free to read in the region, but
-    files can only be written once, from start to end."""
+    false. Bytes at rest cost a thirteenth of EFS and traffic nothing, but each opening of a file
+    does: pack small files into large ones (docs/cost.md). Files are written once, from start to
+    end, and cannot be renamed."""
+    bucket_cache_gib: Annotated[Whole, Field(ge=1, le=10_000)] = 50
+    """GiB of a node's disk in which it keeps what it has read from the bucket; default 50, which
+    fits beside an image on the default disk. A data set that fits is read from S3 once a node."""
 
 
 class Images(Section):
@@ -242,8 +275,11 @@ class AwsSettings(PlatformSettings):
     region: str
     """Region of the cloud, such as us-east-1. No default: it decides price, latency and law."""
     zones: Annotated[tuple[str, ...], Field(min_length=2)]
-    """Availability zones, at least two (EKS asks for two); spot capacity differs by zone, so more
-    zones find more of it."""
+    """Availability zones, at least two; spot capacity differs by zone, so more zones find more of
+    it. The first two hold the control plane's addresses and stay as long as the cluster; a single
+    NAT gateway stands in the first. Others may come and go, and nothing else moves. Leave out the
+    zones whose ids are use1-az3, usw1-az2 and cac1-az3 (`aws ec2 describe-availability-zones` shows
+    which letter they have in your account): EKS and many services are not there."""
     network: Network
     """The VPC and who may reach the cluster."""
     cluster: Cluster = Cluster()

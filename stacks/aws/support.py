@@ -14,6 +14,7 @@ def _place(settings: AwsSettings) -> str:
 
 SUPPORT = CloudSupport(
     settings=AwsSettings,
+    example="stacks/Pulumi.dev.yaml",
     problems=rules.problems,
     warnings=rules.warnings,
     build=build,

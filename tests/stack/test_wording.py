@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from stacks import schema
+from stacks.aws.instances import gpu_catalog
 from stacks.preview import STACKS
 from stacks.problems import Problem, SettingsError
 
@@ -41,6 +42,7 @@ def test_a_mistake_in_a_pool_is_one_problem(name: str, written: str) -> None:
     assert the_only(f"pools.0.{name}", written).path == f"pools[0].{name}"
 
 
+GPUS = sorted({instance.gpu for instance in gpu_catalog().types.values()})
 DIGEST = "an image reference that ends in @sha256:<64 hex digits>"
 CIDRS = "network.api_access.cidrs"
 RULES = [
@@ -68,7 +70,7 @@ NEXT = [
     ("pools", "[t4]", "write settings below pools[0]; stacks/Pulumi.dev.yaml has an example"),
     ("zones", "[us-east-1a, ]", "add to zones; stacks/Pulumi.dev.yaml has an example"),
     ("region", "5", 'YAML reads it as a number; write it in quotes: "5"'),
-    ("pools.0.gpu", "T4", "did you mean 't4'? known here: a100, a10g, h100, l4, t4"),
+    ("pools.0.gpu", "T4", f"did you mean 't4'? known here: {', '.join(GPUS)}"),
     ("cluster", "", "give cluster a value, or remove the line"),
 ]
 

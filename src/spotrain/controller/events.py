@@ -33,8 +33,9 @@ def training_events(
         yield Event("Warning", "ElasticJobRestarting", said)
     if place.is_new and place.offer:
         pool, zone = place.offer.pool, place.offer.zone or "any zone"
-        said = f"workers go to pool {pool.name}, {zone} ({pool.capacity}, "
-        yield Event("Normal", "OfferChosen", f"{said}${pool.usd_per_hour:.3f} a node and hour).")
+        price = f", ${pool.usd_per_hour:.3f} a node and hour" if pool.usd_per_hour else ""
+        said = f"workers go to pool {pool.name}, {zone} ({pool.capacity}{price})."
+        yield Event("Normal", "OfferChosen", said)
     before = observed.status.condition(RUNNING)
     if place.obstacle and place.obstacle.message not in (before.message if before else ""):
         yield Event("Warning", place.obstacle.reason, place.obstacle.message)

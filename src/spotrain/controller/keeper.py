@@ -9,6 +9,7 @@ from typing import Final
 from spotrain.controller.actions import Teller, carry_out, write_status
 from spotrain.controller.cluster import Cluster
 from spotrain.controller.kube import FAULTS, Conflict, Kube
+from spotrain.controller.meters import Meters
 from spotrain.controller.mirror import Name, backoff
 from spotrain.controller.model import CreatePod, Observed, Plan, PodView
 from spotrain.controller.observe import SeenJob, pods_of, view_world
@@ -37,6 +38,7 @@ class Keeper:
         coordinator: Coordinator,
         doorkeeper: Doorkeeper,
         publisher: Publisher,
+        meters: Meters,
     ) -> None:
         self._name = name
         self._kube = kube
@@ -44,6 +46,7 @@ class Keeper:
         self._coordinator = coordinator
         self._doorkeeper = doorkeeper
         self._publisher = publisher
+        self._meters = meters
         self._teller = Teller(kube)
         self._awake = asyncio.Event()
         self._living: dict[str, str] = {}
@@ -52,6 +55,11 @@ class Keeper:
     def wake(self) -> None:
         self._awake.set()
 
+    @property
+    def is_waiting(self) -> bool:
+        """Is there a reason to look that has not been followed yet?"""
+        return self._awake.is_set()
+
     async def run(self) -> None:
         """Never returns. No fault of one job may end the others' process."""
         await self._cluster.known()
@@ -59,7 +67,8 @@ class Keeper:
         while True:
             self._awake.clear()
             try:
-                delay = await self._look()
+                with self._meters.looking():
+                    delay = await self._look()
                 pauses = backoff()
             except Conflict as conflict:
                 delay = next(pauses)

@@ -5,7 +5,7 @@ typed models drop every field that is newer than they are, and a pod template be
 """
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -76,13 +76,18 @@ _ERRORS: Final[Mapping[int, type[KubeError]]] = {
     HTTPStatus.GONE: Gone,
 }
 FAULTS: Final = (KubeError, *LOST)
+Asked = Callable[[str, int | None], None]
+"""Is told of every request: its method, and the status of the answer; None: there was none."""
 
 
 class Kube:
     """Usage: `async with connected() as kube`. Every method raises KubeError or one of LOST."""
 
-    def __init__(self, http: httpx2.AsyncClient) -> None:
+    def __init__(
+        self, http: httpx2.AsyncClient, asked: Asked = lambda _method, _code: None
+    ) -> None:
         self._http = http
+        self._asked = asked
 
     async def get(self, kind: Kind, namespace: str, name: str) -> Object:
         return await self._ask("GET", kind.path(namespace, name))
@@ -115,6 +120,7 @@ class Kube:
         patience = httpx2.Timeout(REQUEST_SECONDS, read=WATCH_SECONDS + REQUEST_SECONDS)
         stream = self._http.stream("GET", kind.path(namespace), params=parameters, timeout=patience)
         async with stream as response:
+            self._asked("WATCH", response.status_code)
             if response.is_error:
                 await response.aread()
                 _raise_for(response)
@@ -177,9 +183,14 @@ class Kube:
         as_type: str = "application/json",
     ) -> Object:
         content = None if body is None else json.dumps(body)
-        response = await self._http.request(
-            method, path, params=parameters, content=content, headers={"Content-Type": as_type}
-        )
+        try:
+            response = await self._http.request(
+                method, path, params=parameters, content=content, headers={"Content-Type": as_type}
+            )
+        except LOST:
+            self._asked(method, None)
+            raise
+        self._asked(method, response.status_code)
         if response.is_error:
             _raise_for(response)
         answer: Object = response.json()
@@ -192,14 +203,14 @@ _APPLY: Final = "application/apply-patch+yaml"
 
 
 @asynccontextmanager
-async def connected() -> AsyncIterator[Kube]:
+async def connected(asked: Asked = lambda _method, _code: None) -> AsyncIterator[Kube]:
     """The cluster around this pod; outside of one, that of KUBECONFIG."""
     parameters = client_adapter.ConnectionParams(timeout=httpx2.Timeout(REQUEST_SECONDS))
     config = KubeConfig.from_env().get()
     if config is None:
         raise RuntimeError("the kubeconfig names no current context; set one, or KUBECONFIG.")
     async with client_adapter.AsyncClient(config, parameters) as http:
-        yield Kube(http)
+        yield Kube(http, asked)
 
 
 def _raise_for(response: httpx2.Response) -> None:

@@ -15,9 +15,11 @@ from lightkube.core.exceptions import ConfigError
 from spotrain import worlds
 from spotrain.controller import trust
 from spotrain.controller.cluster import Cluster
+from spotrain.controller.job_collector import JobCollector
 from spotrain.controller.keeper import Keeper
 from spotrain.controller.kube import FAULTS, Kube, connected
 from spotrain.controller.limits import limits_of
+from spotrain.controller.meters import Meters
 from spotrain.controller.mirror import Name
 from spotrain.controller.observe import SeenJob
 from spotrain.controller.probes import answering
@@ -36,11 +38,12 @@ EVERYWHERE: Final = "0.0.0.0"
 
 
 class Controller:
-    """Wires the parts together. Usage: `await Controller(kube, settings).run()`."""
+    """Wires the parts together. Usage: `await Controller(kube, settings, meters).run()`."""
 
-    def __init__(self, kube: Kube, settings: Settings) -> None:
+    def __init__(self, kube: Kube, settings: Settings, meters: Meters) -> None:
         self._kube = kube
         self._settings = settings
+        self._meters = meters
         self.cluster = Cluster(settings.namespace, self._job_changed, self._wake)
         self._doorkeeper = Doorkeeper(
             kube, lambda namespace, name: self.cluster.pods.items.get((namespace, name))
@@ -52,15 +55,21 @@ class Controller:
             raised=self._raise_number,
         )
         self.coordinator = Coordinator(record=recorder.record, authorize=self._doorkeeper.authorize)
-        self.coordinator.watchers.append(self._wake_key)
+        self.coordinator.watchers += [self._wake_key, self._tell_worlds]
         self._keepers: dict[Name, tuple[Keeper, asyncio.Task[None]]] = {}
+        meters.observe(
+            jobs=JobCollector(self.cluster, self.coordinator),
+            waiting=lambda: sum(keeper.is_waiting for keeper, _ in self._keepers.values()),
+            connections=lambda: sum(len(job.sends) for job in self.coordinator.jobs.values()),
+        )
         self._publisher = trust.Publisher(kube, "")
         self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._is_serving = False
 
     async def run(self) -> None:
         """Never returns. Raises KubeError, OSError where it cannot even begin."""
-        async with answering(EVERYWHERE, self._settings.probe_port, lambda: self._is_serving):
+        port = self._settings.probe_port
+        async with answering(EVERYWHERE, port, lambda: self._is_serving, self._meters.page):
             await self._load_credentials()
             async with asyncio.TaskGroup() as group:
                 for mirror in self.cluster.mirrors:
@@ -118,6 +127,7 @@ class Controller:
                 coordinator=self.coordinator,
                 doorkeeper=self._doorkeeper,
                 publisher=self._publisher,
+                meters=self._meters,
             )
             self._keepers[name] = keeper, asyncio.create_task(keeper.run(), name="/".join(name))
         self._wake(name)
@@ -128,6 +138,7 @@ class Controller:
         task.cancel()
         self.coordinator.drop_job(seen.key)
         self._doorkeeper.forget(seen.key)
+        self._meters.forget(seen.key)
 
     def _wake(self, name: Name) -> None:
         if name in self._keepers:
@@ -137,6 +148,10 @@ class Controller:
         namespace, name, _ = key.split("/")
         self._wake((namespace, name))
 
+    def _tell_worlds(self, key: str) -> None:
+        if report := self.coordinator.report(key):
+            self._meters.tell_worlds(key, report.history)
+
     def _raise_number(self, key: str, number: int) -> None:
         if key in self.coordinator.jobs:
             self.coordinator.jobs[key].dispatch(worlds.FloorFound(number=number))
@@ -144,8 +159,9 @@ class Controller:
 
 async def run(settings: Settings) -> None:
     """Until SIGTERM or SIGINT."""
-    async with connected() as kube:
-        await _until_signal(Controller(kube, settings).run())
+    meters = Meters()
+    async with connected(meters.asked) as kube:
+        await _until_signal(Controller(kube, settings, meters).run())
 
 
 async def _until_signal(work: Coroutine[Any, Any, None]) -> None:

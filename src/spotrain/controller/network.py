@@ -1,7 +1,8 @@
 """A job's network policy: its workers may talk to each other, and nobody else to them.
 
 Rendezvous stores and collectives know no passwords; whoever reaches a worker's port can take part
-in the training. What workers reach out to (storage, coordinator, registries) stays open.
+in the training. What workers reach out to is for the namespace's own policies to say, siblings
+among it: a rule here would cut the workers of a namespace without any off from everything else.
 """
 
 from typing import Any

@@ -4,6 +4,7 @@ Offers are tried in order of capacity, then price. A job that has chosen one kee
 two zones would train slowly and pay for the traffic.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -70,8 +71,14 @@ def list_offers(job: ElasticJob, pools: Sequence[Pool]) -> tuple[Offer, ...]:
     return tuple(Offer(pool, zone) for pool in fitting for zone in _zones(job, pool))
 
 
-def room(job: ElasticJob, pool: Pool) -> int:
-    """Workers that find a place in the pool at most: in one zone, or in all where that is asked."""
+def room(job: ElasticJob, pool: Pool) -> float:
+    """Workers that find a place in the pool at most: in one zone, or in all where that is asked.
+
+    A GPU belongs to one worker, so GPUs can be counted. How many workers share the processors of a
+    node, only the scheduler knows: a pool without GPUs has room for any number that asks for none.
+    """
+    if not pool.gpus_per_node:
+        return math.inf if pool.max_nodes and not job.gpus_per_worker else 0
     per_node = pool.gpus_per_node // max(job.gpus_per_worker, 1)
     zones = len(pool.zones) if job.placement.zone == "any" else 1
     return per_node * pool.max_nodes * zones

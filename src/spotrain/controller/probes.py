@@ -1,4 +1,4 @@
-"""/healthz and /readyz for the kubelet, over the plainest HTTP."""
+"""/healthz and /readyz for the kubelet, /metrics for Prometheus, over the plainest HTTP."""
 
 import asyncio
 import contextlib
@@ -7,12 +7,21 @@ from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Final
 
+from spotrain.controller.meters import CONTENT_TYPE
+
 REQUEST_SECONDS: Final = 5.0
 LONGEST_LINE: Final = 2048
+Page = Callable[[], bytes]
+
+
+def _no_page() -> bytes:
+    return b""
 
 
 @asynccontextmanager
-async def answering(host: str, port: int, is_ready: Callable[[], bool]) -> AsyncIterator[int]:
+async def answering(
+    host: str, port: int, is_ready: Callable[[], bool], metrics: Page = _no_page
+) -> AsyncIterator[int]:
     """Answer until the context is left; yields the port. /healthz says that the event loop turns.
 
     Raises OSError: the port is taken.
@@ -24,7 +33,8 @@ async def answering(host: str, port: int, is_ready: Callable[[], bool]) -> Async
                 request = (await reader.readline()).decode("latin-1").split(" ")
                 while (await reader.readline()).strip():
                     pass
-                writer.write(respond(request[1] if len(request) > 1 else "", is_ready()))
+                path = request[1] if len(request) > 1 else ""
+                writer.write(respond(path, is_ready(), metrics))
                 await writer.drain()
         writer.close()
 
@@ -33,17 +43,22 @@ async def answering(host: str, port: int, is_ready: Callable[[], bool]) -> Async
         yield server.sockets[0].getsockname()[1]
 
 
-def respond(path: str, is_ready: bool) -> bytes:
+def respond(path: str, is_ready: bool, metrics: Page = _no_page) -> bytes:
+    if path == "/metrics":
+        return _response(HTTPStatus.OK, metrics(), CONTENT_TYPE)
     if path == "/healthz":
-        status, text = HTTPStatus.OK, "ok\n"
-    elif path == "/readyz" and is_ready:
-        status, text = HTTPStatus.OK, "ready\n"
-    elif path == "/readyz":
-        status, text = HTTPStatus.SERVICE_UNAVAILABLE, "the cluster has not been listed yet\n"
-    else:
-        status, text = HTTPStatus.NOT_FOUND, "there are /healthz and /readyz\n"
+        return _response(HTTPStatus.OK, b"ok\n")
+    if path == "/readyz" and is_ready:
+        return _response(HTTPStatus.OK, b"ready\n")
+    if path == "/readyz":
+        text = b"the cluster has not been listed yet\n"
+        return _response(HTTPStatus.SERVICE_UNAVAILABLE, text)
+    return _response(HTTPStatus.NOT_FOUND, b"there are /healthz, /readyz and /metrics\n")
+
+
+def _response(status: HTTPStatus, body: bytes, content_type: str = "text/plain") -> bytes:
     head = (
-        f"HTTP/1.1 {status.value} {status.phrase}\r\nContent-Type: text/plain\r\n"
-        f"Content-Length: {len(text)}\r\nConnection: close\r\n\r\n"
+        f"HTTP/1.1 {status.value} {status.phrase}\r\nContent-Type: {content_type}\r\n"
+        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
     )
-    return (head + text).encode()
+    return head.encode() + body

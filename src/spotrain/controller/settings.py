@@ -24,7 +24,7 @@ class Settings:
     coordinator_port: int = contract.COORDINATOR_PORT
     """SPOTRAIN_COORDINATOR_PORT: where agents connect, with TLS. Pods are told the default."""
     probe_port: int = contract.METRICS_PORT
-    """SPOTRAIN_METRICS_PORT: /healthz and /readyz, plain HTTP."""
+    """SPOTRAIN_METRICS_PORT: /healthz, /readyz and /metrics, plain HTTP."""
     log_level: str = "INFO"
     """SPOTRAIN_LOG_LEVEL: DEBUG, INFO, WARNING or ERROR."""
 

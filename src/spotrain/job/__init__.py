@@ -2,6 +2,7 @@
 
     job = parse_job(yaml.safe_load(text))                        # raises JobError
     pools = parse_pools(config_map["data"][contract.POOLS_KEY])  # raises PoolsError
+    prices = parse_prices(config_map["data"][contract.PRICES_KEY])  # raises PricesError
 
 The training image never imports this package: it needs pydantic and yaml.
 """
@@ -9,6 +10,7 @@ The training image never imports this package: it needs pydantic and yaml.
 from spotrain.job.documents import InvalidDocument
 from spotrain.job.elasticjob import ElasticJob, JobError, parse_job
 from spotrain.job.pools import Offer, Pool, PoolsError, parse_pools
+from spotrain.job.prices import Price, PricesError, parse_prices
 from spotrain.job.spec import Budget, Elastic, Placement, RunPolicy
 from spotrain.job.template import gpus_of, limit_of, worker_container, worker_name
 
@@ -22,11 +24,14 @@ __all__ = [
     "Placement",
     "Pool",
     "PoolsError",
+    "Price",
+    "PricesError",
     "RunPolicy",
     "gpus_of",
     "limit_of",
     "parse_job",
     "parse_pools",
+    "parse_prices",
     "worker_container",
     "worker_name",
 ]

@@ -1,4 +1,4 @@
-"""The pools of GPU nodes that the platform was built with, and the offers that they make.
+"""The pools of nodes that the platform was built with, and the offers that they make.
 
 The stack writes them to a ConfigMap, so that the controller needs to know no cloud.
 """
@@ -18,24 +18,25 @@ class PoolsError(InvalidDocument):
 
 
 class Pool(Section):
-    """A kind of GPU node: one group of nodes in each of its zones."""
+    """A kind of node: one group of nodes in each of its zones."""
 
     name: Name
     gpu: Name
-    """GPU model in lower case, as jobs ask for it"""
-    gpus_per_node: Annotated[int, Field(ge=1)]
+    """GPU model in lower case, as jobs ask for it; cpu for nodes without"""
+    gpus_per_node: Annotated[int, Field(ge=0)]
+    """0 for nodes without, on which jobs train on the processor"""
     capacity: Literal["spot", "on-demand"]
     zones: Annotated[tuple[str, ...], Field(min_length=1), Strict(False)]
-    instance_types: Annotated[tuple[str, ...], Field(min_length=1), Strict(False)]
-    """machine types of equal shape, so that any of them serves"""
+    instance_types: Annotated[tuple[str, ...], Strict(False)] = ()
+    """machine types of equal shape, so that any of them serves; none where nobody rents machines"""
     max_nodes: Annotated[int, Field(ge=0)]
     """most nodes in one zone"""
     notice_seconds: Annotated[int, Field(ge=1)]
     """seconds from SIGTERM until the machine is gone"""
-    spot_usd_per_hour: Annotated[float, Field(gt=0)] | None = None
-    """price of one node for one hour"""
-    on_demand_usd_per_hour: Annotated[float, Field(gt=0)]
-    """price of one node for one hour"""
+    spot_usd_per_hour: Annotated[float, Field(ge=0)] | None = None
+    """price of one node for one hour; 0 where nobody has named one"""
+    on_demand_usd_per_hour: Annotated[float, Field(ge=0)]
+    """price of one node for one hour; 0 where nobody has named one"""
 
     @property
     def usd_per_hour(self) -> float:
@@ -45,7 +46,8 @@ class Pool(Section):
 
     @property
     def usd_per_gpu_hour(self) -> float:
-        return self.usd_per_hour / self.gpus_per_node
+        """What a GPU of this pool costs; where nodes have none, what a node does."""
+        return self.usd_per_hour / max(self.gpus_per_node, 1)
 
 
 @dataclass(frozen=True)

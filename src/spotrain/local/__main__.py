@@ -63,7 +63,7 @@ def load_pools(path: Path | None, job: ElasticJob) -> tuple[Pool, ...]:
         if not isinstance(text, str):
             raise UsageError(f"{path}: has no data.{contract.POOLS_KEY}; give a pools ConfigMap")
         return parse_pools(text)
-    gpu = job.placement.gpu or "cpu"
+    gpu = job.placement.gpu or contract.NO_GPU
     pool = {
         "name": f"{gpu}-local",
         "gpu": gpu,

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from stacks import schema
+from stacks.clouds import support
 from stacks.preview import STACKS
 from stacks.problems import Problem, SettingsError
 
@@ -48,7 +49,25 @@ def without(path: str) -> Change:
     return lambda document: at(document, tuple(parts[:-1])).pop(parts[-1])
 
 
+def pool(**changed: object) -> Change:
+    """Other fields of the first pool."""
+    return lambda document: document["pools"][0].update(changed)
+
+
+def another_pool(**changed: object) -> Change:
+    """A second pool, like the first but for these fields."""
+    return lambda document: document["pools"].append({**document["pools"][0], **changed})
+
+
+def both(*changes: Change) -> Change:
+    return lambda document: [apply(document) for apply in changes]
+
+
 ACCESS = "network.api_access"
+TWIN = "pools[0].on_demand_max_nodes"
+FILES = "arn:aws:elasticfilesystem"
+ADA = "arn:aws:iam::123456789012:role/ada"
+SSO = "arn:aws:iam::123456789012:role/AWSReservedSSO_Admin_0123456789abcdef"
 BROKEN = [
     pytest.param(change("zones.0", "us-west-2a"), "zones[0]", "us-east-1", id="zone-elsewhere"),
     pytest.param(change("zones.0", "us-east-1-bos-1a"), "zones[0]", "local", id="local-zone"),
@@ -108,10 +127,57 @@ BROKEN = [
         id="private-cidrs-alone",
     ),
     pytest.param(
+        change(ACCESS, {"private": "vpn", "private_cidrs": ["10.8.0.0/16", "10.8.1.0/24"]}),
+        f"{ACCESS}.private_cidrs[1]",
+        "overlap with another entry",
+        id="overlapping-private-cidrs",
+    ),
+    pytest.param(
+        change("network.endpoints", ["sts", "logs", "sts"]),
+        "network.endpoints[2]",
+        "each service once",
+        id="endpoint-twice",
+    ),
+    pytest.param(
+        change("network.endpoints", ["ecr"]), "network.endpoints[0]", "ecr.api", id="endpoint-typo"
+    ),
+    pytest.param(
         change("storage.mount_cidrs", ["0.0.0.0/0"]),
         "storage.mount_cidrs[0]",
         "private",
         id="mount-world",
+    ),
+    pytest.param(
+        change("storage.mount_security_groups", ["sg-0123456789abcdef0"] * 2),
+        "storage.mount_security_groups[1]",
+        "each once",
+        id="mounter-twice",
+    ),
+    pytest.param(
+        change("storage.mount_security_groups", ["my-group"]),
+        "storage.mount_security_groups[0]",
+        "sg-",
+        id="group-by-name",
+    ),
+    pytest.param(
+        change(
+            "storage", {"file_system": f"{FILES}:eu-west-1:123456789012:file-system/fs-01234567"}
+        ),
+        "storage.file_system",
+        "change region to eu-west-1",
+        id="file-system-elsewhere",
+    ),
+    pytest.param(
+        change("storage", {"bucket": True, "bucket_cache_gib": 90}),
+        "storage.bucket_cache_gib",
+        "at most 60: the disk_gib of pool 't4-spot'",
+        id="cache-fills-the-disk",
+    ),
+    pytest.param(
+        change("storage", {"backup": True, "backup_days": 1}),
+        "storage.backup_days",
+        "copies everything",
+        id="backups-that-go-too-soon",
     ),
     pytest.param(change("pools.0.gpu", "a100"), "pools[0].instance_types[0]", "t4", id="gpu"),
     pytest.param(
@@ -132,13 +198,66 @@ BROKEN = [
     pytest.param(
         change("pools.0.zones", ["us-east-1f"]), "pools[0].zones[0]", "add it to zones", id="zone"
     ),
+    pytest.param(
+        pool(capacity="on-demand", on_demand_max_nodes=2),
+        TWIN,
+        "only for a spot pool",
+        id="no-spot",
+    ),
+    pytest.param(
+        both(another_pool(name="t4-spot-on-demand"), pool(on_demand_max_nodes=2)),
+        TWIN,
+        "remove pools[1]",
+        id="twin-taken",
+    ),
+    pytest.param(
+        pool(name="a-pool-with-21-letter", on_demand_max_nodes=2),
+        TWIN,
+        "shorten pools[0].name to 20",
+        id="twin-too-long",
+    ),
+    pytest.param(
+        pool(efa=True), "pools[0].instance_types[0]", "g4dn.8xlarge (gpus_per_node: 1)", id="no-efa"
+    ),
+    pytest.param(
+        pool(
+            gpu="l40s", gpus_per_node=4, instance_types=["g6e.12xlarge", "g6e.24xlarge"], efa=True
+        ),
+        "pools[0].instance_types[1]",
+        "1 EFA interfaces, like the first",
+        id="unequal-adapters",
+    ),
+    pytest.param(
+        pool(gpu="a100", gpus_per_node=8, instance_types=["p4d.24xlarge", "p4de.24xlarge"]),
+        "pools[0].instance_types[1]",
+        "it has a100-80gb",
+        id="unequal-gpu-memory",
+    ),
     pytest.param(change("pools.0.capacity", "sopt"), "pools[0].capacity", "spot", id="capacity"),
     pytest.param(change("pools.0.name", "T4"), "pools[0].name", "lower-case", id="pool-name"),
     pytest.param(change("pools.0.max_nodes", 0), "pools[0].max_nodes", "mistake", id="no-nodes"),
     pytest.param(change("pools", []), "pools", "at least one pool", id="no-pool"),
     pytest.param(change("cluster", {"version": 1.36}), "cluster.version", "quotes", id="number"),
     pytest.param(change("cluster", {"version": "1.29"}), "cluster.version", "1.35", id="old"),
+    pytest.param(
+        change("cluster", {"addon_versions": {"vpc-cin": "v1.22.4-eksbuild.3"}}),
+        "cluster.addon_versions.vpc-cin",
+        "did you mean 'vpc-cni'",
+        id="unknown-addon",
+    ),
+    pytest.param(
+        change("cluster", {"addon_versions": {"coredns": "latest"}}),
+        "cluster.addon_versions.coredns",
+        "a version like v1.14",
+        id="addon-version",
+    ),
     pytest.param(change("images", {"build": False}), "images.training", "digest", id="no-image"),
+    pytest.param(
+        change("observability", {"notify": ["ada@example.com"]}),
+        "observability.notify",
+        "unless observability.metrics is true",
+        id="messages-without-alerts",
+    ),
     pytest.param(
         change("images", {"build": False, "training": "me/image:latest"}),
         "images.training",
@@ -147,6 +266,21 @@ BROKEN = [
     ),
     pytest.param(
         change("cluster", {"admins": ["alice"]}), "cluster.admins[0]", "ARN", id="admin-name"
+    ),
+    pytest.param(
+        change("cluster", {"admins": [ADA], "researchers": [ADA]}),
+        "cluster.researchers[0]",
+        "it is cluster.admins[0] already",
+        id="admin-and-researcher",
+    ),
+    pytest.param(
+        change("cluster", {"admins": [ADA, ADA]}), "cluster.admins[1]", "once", id="admin-twice"
+    ),
+    pytest.param(
+        change("cluster", {"researchers": [SSO]}),
+        "cluster.researchers[0]",
+        "aws iam get-role --role-name AWSReservedSSO_Admin_0123456789abcdef",
+        id="sso-role-without-its-path",
     ),
 ]
 
@@ -174,3 +308,29 @@ def test_a_vpc_too_small_for_its_nodes_is_refused_with_the_numbers() -> None:
     (first, second) = problems_of(document)
     assert first.path == second.path == "network.cidr"
     assert first.rule == "room for 11 nodes in us-east-1a; 10.20.0.0/24 has room for 9"
+
+
+def test_the_on_demand_twin_of_a_pool_needs_addresses_too() -> None:
+    document = shipped()
+    document["network"]["cidr"] = "10.20.0.0/19"
+    document["pools"][0]["on_demand_max_nodes"] = 10
+    (first, second) = problems_of(document)
+    assert first.path == second.path == "network.cidr"
+    assert first.rule == "room for 21 nodes in us-east-1a; 10.20.0.0/23 has room for 20"
+
+
+@pytest.mark.parametrize(
+    ("endpoints", "warned"),
+    [
+        (["ecr.api", "sts"], True),
+        (["ecr.dkr"], True),
+        (["ecr.api", "ecr.dkr"], False),
+        (["sts"], False),
+    ],
+)
+def test_half_an_image_registry_is_worth_a_warning(endpoints: list[str], warned: bool) -> None:
+    document = shipped()
+    document["network"]["endpoints"] = endpoints
+    settings = schema.parse(document, source="x")
+    said = [text for text in support("aws").warnings(settings) if "ecr.api and ecr.dkr" in text]
+    assert bool(said) is warned

@@ -1,17 +1,21 @@
 """The control plane, as a component by itself."""
 
 import json
+import re
 from collections.abc import Mapping
 from ipaddress import IPv4Network
 from typing import Any
 
 import pytest
 
-from components.aws.cluster import Cluster, ClusterArgs, ClusterShape, kubeconfig
+from components.aws.cluster import Cluster, ClusterArgs, ClusterShape
+from components.aws.kubeconfig import kubeconfig
+from stacks.preview import ROOT, read_config, run_program
 from stacks.recorder import MASK, Recording
 
 PLANE = "eks:index:Cluster"
 INGRESS = "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule"
+LOGS = "aws:cloudwatch/logGroup:LogGroup"
 
 
 def shape(**changed: Any) -> ClusterShape:
@@ -56,12 +60,22 @@ def cluster(build: Any, tags: Mapping[str, str], **changed: Any) -> Recording:
         ("bootstrapSelfManagedAddons", False),
         ("useDefaultVpcCni", True),
         ("version", "1.36"),
+        ("deletionProtection", False),
+        ("kubernetesServiceIpAddressRange", "172.20.0.0/16"),
+        ("privateSubnetIds", ["a", "b"]),
     ],
 )
 def test_nothing_is_left_to_a_bad_default(
     build: Any, tags: Mapping[str, str], find: Any, setting: str, value: object
 ) -> None:
     assert find.one(cluster(build, tags), PLANE).inputs[setting] == value
+
+
+@pytest.mark.parametrize("addon", ["kubeProxyAddonOptions", "corednsAddonOptions"])
+def test_no_add_on_is_installed_behind_our_back(
+    build: Any, tags: Mapping[str, str], find: Any, addon: str
+) -> None:
+    assert find.one(cluster(build, tags), PLANE).inputs[addon]["enabled"] is False
 
 
 def test_a_private_cluster_has_no_public_endpoint(
@@ -101,15 +115,58 @@ def test_secrets_are_encrypted_with_a_rotating_key_of_ours(
     assert arn.endswith(":cluster-secrets")
 
 
-def test_an_admin_gets_an_access_entry_and_the_admin_policy(
+def test_the_control_plane_may_look_after_its_key_and_no_other(
     build: Any, tags: Mapping[str, str], find: Any
 ) -> None:
-    admin = "arn:aws:iam::123456789012:role/Platform"
-    recording = cluster(build, tags, admins=(admin,))
-    entry = find.one(recording, "aws:eks/accessEntry:AccessEntry")
-    grant = find.one(recording, "aws:eks/accessPolicyAssociation:AccessPolicyAssociation")
-    assert entry.inputs["principalArn"] == grant.inputs["principalArn"] == admin
-    assert grant.inputs["policyArn"].endswith("/AmazonEKSClusterAdminPolicy")
+    recording = cluster(build, tags)
+    assert find.one(recording, PLANE).inputs["serviceRole"] == "cluster-identity-role"
+    rights = find.one(recording, "aws:iam/rolePolicy:RolePolicy").inputs
+    assert rights["role"] == "cluster-identity-role-id"
+    (statement,) = json.loads(rights["policy"])["Statement"]
+    assert {"kms:DescribeKey", "kms:ListGrants"} <= set(statement["Action"])
+    assert statement["Resource"] == [find.one(recording, PLANE).inputs["encryptionConfigKeyArn"]]
+
+
+def test_the_cluster_goes_before_the_rights_and_the_log_group_that_it_uses(
+    build: Any, tags: Mapping[str, str], find: Any
+) -> None:
+    needed = " ".join(find.one(cluster(build, tags), PLANE).depends_on)
+    for part in ("cluster-identity-cluster", "cluster-identity-key", "cluster-logs"):
+        assert part in needed
+
+
+def test_the_log_group_is_where_eks_will_write_and_forgets_in_time(
+    build: Any, tags: Mapping[str, str], find: Any
+) -> None:
+    recording = cluster(build, tags, log_days=365)
+    group, plane = find.one(recording, LOGS).inputs, find.one(recording, PLANE).inputs
+    assert group["name"] == f"/aws/eks/{plane['name']}/cluster"
+    assert group["retentionInDays"] == 365
+
+
+def test_without_logs_there_is_no_log_group(build: Any, tags: Mapping[str, str], find: Any) -> None:
+    recording = cluster(build, tags, log_types=())
+    assert recording.of_type(LOGS) == []
+    assert find.one(recording, PLANE).inputs["enabledClusterLogTypes"] == []
+
+
+def test_a_replaced_cluster_has_another_name(
+    build: Any, tags: Mapping[str, str], find: Any
+) -> None:
+    """Else AWS would refuse the new one while the old one is still there."""
+    recording = cluster(build, tags)
+    assert find.one(recording, PLANE).inputs["name"] == "spotrain-test-cluster-suffix-id"
+    suffix = find.one(recording, "random:index/randomString:RandomString").inputs
+    assert suffix["keepers"] == {"vpc": "vpc", "service_cidr": "172.20.0.0/16"}
+    assert suffix["upper"] is suffix["special"] is False
+
+
+@pytest.mark.parametrize("stack", ["dev.eu", "a_b-C1"])
+def test_any_stack_name_makes_a_cluster_name_that_eks_takes(
+    build: Any, tags: Mapping[str, str], find: Any, stack: str
+) -> None:
+    name = find.one(cluster(build, {**tags, "stack": stack}), PLANE).inputs["name"]
+    assert re.fullmatch(r"[0-9A-Za-z][A-Za-z0-9_-]{0,99}", name)
 
 
 def test_the_kubeconfig_is_secret_and_objects_outlive_a_change_of_it(
@@ -135,3 +192,16 @@ def test_the_kubeconfig_holds_no_credential() -> None:
     ]
     assert "token" not in user["user"]
     assert config["current-context"] == config["contexts"][0]["name"]
+
+
+def test_a_zone_more_is_no_zone_of_the_control_plane(find: Any) -> None:
+    """EKS takes no subnet in a zone that it was not made with."""
+    planes = []
+    for zones in (["us-east-1b", "us-east-1c"], ["us-east-1b", "us-east-1c", "us-east-1a"]):
+        config = read_config("dev")
+        config["settings"]["zones"] = zones
+        recording = run_program(ROOT / "__main__.py", "dev", config)
+        planes.append(find.one(recording, PLANE).inputs)
+    assert planes[0] == planes[1]
+    names = [f"network-private-us-east-1{letter}-id" for letter in "bc"]
+    assert planes[0]["privateSubnetIds"] == names

@@ -25,9 +25,9 @@ def a_pool(*types: str) -> Pool:
 
 @pytest.mark.parametrize("instance", INSTANCES)
 def test_an_instance_type_is_plausible(instance: GpuInstance) -> None:
-    assert instance.gpus in (1, 4, 8)
+    assert instance.gpus in (1, 2, 4, 8)
     assert 4 <= instance.memory_gib / instance.vcpu <= 12
-    assert 0.3 <= instance.typical_spot_usd_per_hour / instance.on_demand_usd_per_hour <= 0.6
+    assert 0.15 <= instance.typical_spot_usd_per_hour / instance.on_demand_usd_per_hour <= 0.6
 
 
 def test_prices_say_where_and_when_they_are_from() -> None:
@@ -64,3 +64,12 @@ def test_the_fixed_cost_follows_what_the_program_builds() -> None:
     assert (one["NAT gateways"], many["NAT gateways"]) == (0, 98.55)
     assert many["KMS keys"] == 2.0
     assert many["Managers, m7i-flex.large"] == pytest.approx(2 * 0.09576 * 730, abs=0.01)
+
+
+def test_an_interface_endpoint_is_billed_in_each_zone() -> None:
+    network = {**read_config("dev")["settings"]["network"], "endpoints": ["sts", "logs", "ec2"]}
+    lines = {c.what: c for c in fixed_costs(settings(network=network), {})}
+    endpoints = lines["Interface endpoints, in each zone"]
+    assert endpoints.quantity == "6"  # three in two zones
+    assert endpoints.usd_per_month == pytest.approx(6 * 0.01 * 730)
+    assert not any("endpoint" in c.what for c in fixed_costs(settings(), {}))

@@ -1,6 +1,9 @@
 """Managers and GPU pools, as components by themselves."""
 
+import base64
+import json
 from collections.abc import Callable, Mapping
+from email import message_from_bytes
 from typing import Any
 
 import pytest
@@ -8,12 +11,14 @@ import pytest
 from components.aws.gpu_pool import GpuPool, GpuPoolArgs, PoolShape
 from components.aws.managers import Managers, ManagersArgs, ManagersShape
 from components.aws.node_role import NodeRole, NodeRoleArgs
+from components.aws.node_template import NodeSize
 from components.aws.reference import ClusterReference
 from components.cloud import Pool
 from spotrain import contract
 from stacks.recorder import Recording
 
 MakeCluster = Callable[[], ClusterReference]
+NODE = NodeSize(cpu_millis=47810, memory_mib=178933, storage_gib=88)
 GROUP, TAG = "aws:eks/nodeGroup:NodeGroup", "aws:autoscaling/tag:Tag"
 TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 POOL = Pool(
@@ -31,11 +36,16 @@ POOL = Pool(
 
 
 def gpu_pool(
-    build: Any, cluster: MakeCluster, tags: Mapping[str, str], pool: Pool = POOL
+    build: Any,
+    cluster: MakeCluster,
+    tags: Mapping[str, str],
+    pool: Pool = POOL,
+    *,
+    local_disks: bool = False,
 ) -> Recording:
     def args() -> GpuPoolArgs:
         return GpuPoolArgs(
-            shape=PoolShape(pool=pool, disk_gib=100),
+            shape=PoolShape(pool=pool, disk_gib=100, node=NODE, local_disks=local_disks),
             cluster=cluster(),
             role_arn="role",
             subnet_ids={
@@ -43,6 +53,7 @@ def gpu_pool(
                 "us-east-1b": "subnet-b",
                 "us-east-1c": "subnet-c",
             },
+            security_group_id="sg-cluster",
             after=(),
             tags=tags,
         )
@@ -125,7 +136,10 @@ def test_the_autoscaler_knows_a_group_that_has_no_node(
         f"{prefix}/label/k8s.amazonaws.com/accelerator": "t4",
         f"{prefix}/taint/nvidia.com/gpu": "present:NoSchedule",
         f"{prefix}/resources/nvidia.com/gpu": "4",
-        f"{prefix}/resources/ephemeral-storage": "100Gi",
+        f"{prefix}/resources/cpu": "47810m",
+        f"{prefix}/resources/memory": "178933Mi",
+        f"{prefix}/resources/ephemeral-storage": "88Gi",
+        "pool": "t4",
         **tags,
     }
     recording = gpu_pool(build, cluster, tags)
@@ -165,14 +179,83 @@ def test_pods_cannot_reach_the_nodes_credentials_and_disks_are_encrypted(
     assert disk["ebs"]["volumeType"] == "gp3"
 
 
-@pytest.mark.parametrize("component", [gpu_pool, managers])
-def test_instances_and_their_disks_are_tagged(
-    build: Any, cluster: MakeCluster, tags: Mapping[str, str], find: Any, component: Any
+@pytest.mark.parametrize(("component", "pool"), [(gpu_pool, "t4"), (managers, "managers")])
+def test_instances_and_their_disks_are_found_on_the_bill_by_their_pool(
+    build: Any,
+    cluster: MakeCluster,
+    tags: Mapping[str, str],
+    find: Any,
+    component: Any,
+    pool: str,
 ) -> None:
     template = find.one(component(build, cluster, tags), TEMPLATE).inputs
     kinds = {spec["resourceType"]: spec["tags"] for spec in template["tagSpecifications"]}
     assert kinds.keys() == {"instance", "volume", "network-interface"}
-    assert all(tags.items() <= given.items() for given in kinds.values())
+    wanted = {**tags, "pool": pool}.items()
+    assert all(wanted <= given.items() for given in kinds.values())
+
+
+@pytest.mark.parametrize("component", [gpu_pool, managers])
+def test_nobody_can_log_in_and_eks_chooses_what_it_must(
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str], find: Any, component: Any
+) -> None:
+    """EKS refuses a template that names subnets, a role or a shutdown behaviour."""
+    template = find.one(component(build, cluster, tags), TEMPLATE).inputs
+    assert template.keys() == {
+        "blockDeviceMappings",
+        "metadataOptions",
+        "monitoring",
+        "tagSpecifications",
+        "tags",
+    }
+    assert template["monitoring"] == {"enabled": False}
+
+
+def test_an_update_of_gpu_nodes_starts_no_node_beside_the_old_one(
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str], find: Any
+) -> None:
+    for group in gpu_pool(build, cluster, tags).of_type(GROUP):
+        assert group.inputs["updateConfig"] == {"maxUnavailable": 1, "updateStrategy": "MINIMAL"}
+    manager = find.one(managers(build, cluster, tags), GROUP).inputs
+    assert manager["updateConfig"] == {"maxUnavailable": 1}
+
+
+@pytest.mark.parametrize("component", [gpu_pool, managers])
+def test_broken_nodes_are_repaired(
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str], component: Any
+) -> None:
+    groups = component(build, cluster, tags).of_type(GROUP)
+    assert [g.inputs["nodeRepairConfig"] for g in groups] == [{"enabled": True}] * len(groups)
+
+
+def test_images_lie_on_a_root_disk_that_is_faster_than_the_free_one(
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str], find: Any
+) -> None:
+    def disk(recording: Recording) -> dict[str, Any]:
+        (mapping,) = find.one(recording, TEMPLATE).inputs["blockDeviceMappings"]
+        ebs: dict[str, Any] = mapping["ebs"]
+        return ebs
+
+    assert disk(gpu_pool(build, cluster, tags))["throughput"] == 250
+    assert disk(gpu_pool(build, cluster, tags, local_disks=True))["throughput"] == 125
+    assert disk(managers(build, cluster, tags))["throughput"] == 125
+
+
+def test_local_disks_are_joined_by_the_nodes_own_set_up(
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str], find: Any
+) -> None:
+    """A MIME part that nodeadm reads; EKS appends its own."""
+    recording = gpu_pool(build, cluster, tags, local_disks=True)
+    message = message_from_bytes(base64.b64decode(find.one(recording, TEMPLATE).inputs["userData"]))
+    assert message.is_multipart()
+    (part,) = (each for each in message.walk() if not each.is_multipart())
+    assert part.get_content_type() == "application/node.eks.aws"
+    assert json.loads(str(part.get_payload())) == {
+        "apiVersion": "node.eks.aws/v1alpha1",
+        "kind": "NodeConfig",
+        "spec": {"instance": {"localStorage": {"strategy": "RAID0"}}},
+    }
+    assert "userData" not in find.one(gpu_pool(build, cluster, tags), TEMPLATE).inputs
 
 
 def test_nodes_may_join_and_pull_images_and_nothing_else(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from cfnlint.api import lint_all
 
-from tests.stack.test_invariants import EVERYTHING, built
+from stacks.pages.stacks import QUARRY, recording_of
 
 Resource = dict[str, Any]
 Holder = tuple[str, str, dict[str, Any]]
@@ -34,7 +34,7 @@ def policies() -> dict[str, Resource]:
     """Every policy document of a stack with every option on, by where it stands."""
     return {
         f"{resource.name}.{key}": holder(resource.type, json.loads(value))
-        for resource in built(EVERYTHING.stem).recording.resources
+        for resource in recording_of(QUARRY.stem).resources
         for key, value in resource.inputs.items()
         if isinstance(value, str) and value.startswith("{") and '"Statement"' in value
     }

@@ -52,7 +52,17 @@ def a_physical_name_has_a_reason_and_a_random_part(built: Built) -> Iterator[str
                 yield f"{resource.name}.{key} is {name}: another stack may have it"
 
 
-REFERENCES: dict[str, tuple[str, ...]] = {}
+REFERENCES: dict[str, tuple[str, ...]] = {
+    f"aws:s3/{part[0].lower()}{part[1:]}:{part}": ("bucket",)
+    for part in (
+        "BucketLifecycleConfiguration",
+        "BucketOwnershipControls",
+        "BucketPolicy",
+        "BucketPublicAccessBlock",
+        "BucketServerSideEncryptionConfiguration",
+        "BucketVersioning",
+    )
+}
 """Type -> keys that name another resource, not this one."""
 
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import yaml
 
-from components.aws.gpu_pool import NODE_TEMPLATE
+from components.aws.node_template import NODE_TEMPLATE
 from spotrain import contract
+from stacks.aws.instances import gpu_catalog
 from stacks.recorder import Registration
 from tests.stack.invariants.registry import Built, on_aws
 
@@ -64,6 +65,22 @@ def the_autoscaler_is_told_labels_taints_and_gpus_of_every_group(built: Built) -
             yield f"{group.name}: {sorted(told.items() ^ wanted.items())}"
         if f"{NODE_TEMPLATE}/resources/{contract.GPU_RESOURCE}" not in tags:
             yield f"{group.name}: no GPUs are told"
+
+
+@on_aws
+def the_autoscaler_promises_no_more_than_pods_get(built: Built) -> Iterator[str]:
+    """Told an instance's whole size, it orders nodes for pods that never fit."""
+    for group in gpu_groups(built):
+        tags = scaling_tags(built, group)
+        cpu = tags.get(f"{NODE_TEMPLATE}/resources/cpu", "").removesuffix("m")
+        memory = tags.get(f"{NODE_TEMPLATE}/resources/memory", "").removesuffix("Mi")
+        if not (cpu.isdigit() and memory.isdigit()):
+            yield f"{group.name}: no CPU or no memory is told: {cpu!r}, {memory!r}"
+            continue
+        for name in group.inputs["instanceTypes"]:
+            instance = gpu_catalog().types[name]
+            if int(cpu) >= instance.vcpu * 1000 or int(memory) >= instance.memory_gib * 1024:
+                yield f"{group.name}: {cpu}m and {memory}Mi are promised, {name} keeps some"
 
 
 @on_aws

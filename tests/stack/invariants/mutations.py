@@ -185,6 +185,16 @@ NODES = [
         "the GPUs' tag",
         remove(TAG, f"{WORKER}-resources/nvidia.com/gpu"),
     ),
+    Mutation(
+        "the_autoscaler_promises_no_more_than_pods_get",
+        "the whole memory",
+        put(TAG, f"{WORKER}-resources/memory", "tag/value", "16384Mi"),
+    ),
+    Mutation(
+        "the_autoscaler_promises_no_more_than_pods_get",
+        "the CPU's tag",
+        remove(TAG, f"{WORKER}-resources/cpu"),
+    ),
     Mutation("jobs_are_offered_the_groups_that_exist", "a group", remove(GROUP, WORKER)),
     Mutation(
         "jobs_are_offered_the_groups_that_exist",

@@ -1,12 +1,10 @@
-"""Every setting as a page: python -m stacks.reference writes docs/configuration.md.
+"""Every setting as a page.
 
 The schema's own docstrings are the text, so that page, error messages and code cannot disagree.
 """
 
-import sys
 from collections.abc import Iterator
 from ipaddress import IPv4Network
-from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -19,7 +17,6 @@ from stacks import clouds, schema
 from stacks.field_problems import section_in
 from stacks.section import Section
 
-PAGE = Path(__file__).parents[1] / "docs" / "configuration.md"
 HEAD = f"""# Configuration
 
 One stack file an environment, `stacks/Pulumi.<stack>.yaml`, with one key:
@@ -140,14 +137,3 @@ def _anchor(title: str) -> str:
     """As GitHub makes it from a heading."""
     kept = "".join(c for c in title.lower() if c.isalnum() or c in " -_")
     return kept.replace(" ", "-")
-
-
-def main() -> int:
-    """Write the page."""
-    PAGE.write_text(page())
-    print(f"wrote docs/{PAGE.name}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

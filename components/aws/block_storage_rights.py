@@ -1,0 +1,64 @@
+"""What the EBS driver may do in AWS; data only."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pulumi
+
+from components.aws import policies
+
+CONTROLLER_ACCOUNT = "ebs-csi-controller-sa"
+
+
+def driver_statements(
+    *,
+    cluster_name: pulumi.Output[str],
+    cluster_arn: pulumi.Output[str],
+    tags: Mapping[str, str],
+) -> list[dict[str, Any]]:
+    """See disks; make, grow and remove those with the stack's tags, and attach them to this
+    cluster's nodes.
+
+    Narrower than AmazonEBSCSIDriverPolicyV2, whose statements these are: no snapshots, no disks of
+    other stacks, no instances of other clusters.
+    """
+
+    def every(kind: str) -> pulumi.Output[str]:
+        return cluster_arn.apply(lambda arn: ec2_resources(arn, kind))
+
+    asked = {f"aws:RequestTag/{key}": value for key, value in tags.items()}
+    ours = {f"aws:ResourceTag/{key}": value for key, value in tags.items()}
+    node = {"aws:ResourceTag/eks:cluster-name": cluster_name}
+    move = ["ec2:AttachVolume", "ec2:DetachVolume"]
+    disk = every("volume")
+    return [
+        policies.allow(
+            [
+                "ec2:DescribeAvailabilityZones",
+                "ec2:DescribeInstanceTypes",
+                "ec2:DescribeInstances",
+                "ec2:DescribeVolumeStatus",
+                "ec2:DescribeVolumes",
+                "ec2:DescribeVolumesModifications",
+            ],
+            ["*"],  # AWS knows no narrower resource for these
+        ),
+        policies.allow(["ec2:CreateVolume"], [disk], conditions={"StringEquals": asked}),
+        policies.allow(
+            ["ec2:CreateTags"],
+            [disk],
+            conditions={"StringEquals": {"ec2:CreateAction": "CreateVolume"}},
+        ),
+        policies.allow(
+            ["ec2:DeleteVolume", "ec2:ModifyVolume", *move],
+            [disk],
+            conditions={"StringEquals": ours},
+        ),
+        policies.allow(move, [every("instance")], conditions={"StringEquals": node}),
+    ]
+
+
+def ec2_resources(cluster_arn: str, kind: str) -> str:
+    """Every resource of a kind in the cluster's partition, region and account."""
+    _, partition, _, region, account, _ = cluster_arn.split(":", 5)
+    return f"arn:{partition}:ec2:{region}:{account}:{kind}/*"

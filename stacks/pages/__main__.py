@@ -1,0 +1,26 @@
+"""python -m stacks.pages writes every page of docs/ that is made from the code."""
+
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from stacks.pages import configuration, cost, identities
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES: Mapping[str, Callable[[], str]] = {
+    "configuration.md": configuration.page,
+    "cost.md": cost.page,
+    "identities.md": identities.page,
+}
+
+
+def main() -> int:
+    """Write them all."""
+    for name, page in PAGES.items():
+        (DOCS / name).write_text(page())
+        print(f"wrote docs/{name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

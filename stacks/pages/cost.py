@@ -1,0 +1,87 @@
+"""What each stack file costs, as a page."""
+
+from collections import Counter
+
+from stacks.bill import HOURS_PER_MONTH, Bill
+from stacks.clouds import support
+from stacks.pages.stacks import QUARRY, aws_stacks, recording_of, settings_of
+
+HEAD = """# Cost
+
+What each stack file costs: by the month while nobody trains, and by the GPU hour while somebody
+does. `make preview STACK=<stack>` says the same of your own file. Prices are list prices from
+`stacks/aws/gpus.yaml` and `stacks/aws/services.yaml`, with their dates; spot prices move, and the
+stack's price refresher keeps the live ones in the ConfigMap `spotrain-prices`.
+
+This page is written by `make config-reference`.
+"""
+TAIL = """## Who pays for what
+
+Every resource carries the tags `project` and `stack`, every GPU node also `pool`. They show in
+Cost Explorer once they are activated as cost-allocation tags, which only the payer account may do,
+and only a day after the first tagged resource exists:
+
+```console
+$ aws ce update-cost-allocation-tags-status --cost-allocation-tags-status \\
+    TagKey=project,Status=Active TagKey=stack,Status=Active TagKey=pool,Status=Active
+```
+
+`budget.scope: stack` counts by that tag: before it is active such a budget stays at $0 and warns
+nobody. `scope: account`, the default, needs nothing.
+
+## What to turn off first
+
+1. **NAT per zone** (`network.nat: single`): the largest saving of a small stack; a loss of that
+   zone cuts the nodes of the others off.
+2. **Interface endpoints**: each costs by zone and hour; S3, where image layers and data sets come
+   from, is free in any case.
+3. **Elastic throughput** of EFS: see the examples above; a data set that is read every epoch
+   belongs on S3 with a cache on the node's own disk (`storage.bucket`, `local_disks: raid0`), or
+   is copied to the node once.
+4. **Logs**: `api` control-plane logs, container logs and flow logs are billed by the GB taken in.
+5. **Idle GPU nodes**: `autoscaler.idle_minutes` is paid at the end of every job by each of its
+   nodes.
+
+A job that is `suspend`ed costs nothing but its bytes; a stack without jobs costs its fixed part.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    parts = [HEAD]
+    for stack in aws_stacks():
+        settings = settings_of(stack)
+        counts = Counter(resource.type for resource in recording_of(stack).resources)
+        selected = support(settings.cloud)
+        bill = selected.bill(settings, counts)
+        quarry = stack == QUARRY.stem
+        name = "every option switched on" if quarry else stack
+        file = "stacks/aws/everything.yaml" if quarry else f"stacks/Pulumi.{stack}.yaml"
+        parts.append(f"## {name}\n\n`{file}`: {selected.place(settings)}.\n")
+        parts.append(_fixed(bill))
+        parts.append(_pools(bill))
+    parts.append("## With use\n\n" + "\n".join(f"- {note}" for note in bill.usage) + "\n")
+    parts.append(TAIL)
+    return "\n".join(parts)
+
+
+def _fixed(bill: Bill) -> str:
+    rows = [f"| {c.what} | {c.quantity} | {c.usd_per_month:,.2f} |" for c in bill.fixed]
+    total = bill.usd_per_month
+    rows.append(f"| **Total** | ${total / HOURS_PER_MONTH:.2f} an hour | **{total:,.2f}** |")
+    return "\n".join(["| fixed | quantity | $ a month |", "| --- | ---: | ---: |", *rows, ""])
+
+
+def _pools(bill: Bill) -> str:
+    rows = []
+    for pool in bill.pools:
+        spot = f"{pool.spot_usd_per_hour / pool.gpus_per_node:.3f}" if pool.is_spot else "-"
+        demand = f"{pool.on_demand_usd_per_hour / pool.gpus_per_node:.3f}"
+        price = pool.spot_usd_per_hour if pool.is_spot else pool.on_demand_usd_per_hour
+        most = f"{pool.most_nodes * pool.gpus_per_node} GPUs, {pool.most_nodes * price:,.0f}"
+        rows.append(
+            f"| {pool.pool} | {pool.gpus_per_node} {pool.gpu} ({pool.instance_type}) | {spot} | "
+            f"{demand} | {most} |"
+        )
+    head = "| pool | GPUs of a node | spot, $ a GPU hour | on demand | at most, $ an hour |"
+    return "\n".join([head, "| --- | --- | ---: | ---: | ---: |", *rows, "", f"{bill.source}\n"])

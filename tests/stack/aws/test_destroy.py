@@ -1,0 +1,133 @@
+"""A destroy ends in one pass: nothing waits for what was removed before it."""
+
+import copy
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from components.platform.job_namespace import CONTROLLER_JOBS_ROLE
+from stacks.recorder import Recording, Registration
+from tests.stack.invariants.registry import pod_of
+from tests.stack.removal import Order
+from tests.stack.whole_programs import ON_AWS, recorded
+
+ADDON = "aws:eks/addon:Addon"
+GROUP = "aws:eks/nodeGroup:NodeGroup"
+POLICY = "kubernetes:networking.k8s.io/v1:NetworkPolicy"
+NAMESPACE = "kubernetes:core/v1:Namespace"
+Question = Callable[[Recording], Iterator[str]]
+
+
+@pytest.fixture(scope="module", params=ON_AWS)
+def recording(request: pytest.FixtureRequest) -> Recording:
+    """Every stack file of AWS, and one with every option."""
+    return recorded(request.param)
+
+
+def named(recording: Recording, *kinds: str, name: str = "") -> list[Registration]:
+    found = [r for kind in kinds for r in recording.of_type(kind) if r.name.startswith(name)]
+    assert found, f"no {kinds} {name}"
+    return found
+
+
+def workloads(recording: Recording) -> list[Registration]:
+    return [r for r in recording.resources if r.type.startswith("kube") and pod_of(r.inputs)]
+
+
+def network_addon(recording: Recording) -> list[Registration]:
+    return [r for r in named(recording, ADDON) if r.inputs["addonName"] == "vpc-cni"]
+
+
+def policies_go_before_the_pod_network(recording: Recording) -> Iterator[str]:
+    """EKS holds each policy by a finalizer, and lets go only while vpc-cni has policies on."""
+    yield from Order(recording).violations(
+        named(recording, POLICY, NAMESPACE), network_addon(recording)
+    )
+
+
+def namespaces_go_before_every_node(recording: Recording) -> Iterator[str]:
+    """A namespace is gone when its last pod is, and that a node must say."""
+    yield from Order(recording).violations(named(recording, NAMESPACE), named(recording, GROUP))
+
+
+def jobs_go_before_the_rights_and_the_namespace_that_they_need(
+    recording: Recording,
+) -> Iterator[str]:
+    order = Order(recording)
+    controller = named(recording, "kubernetes:apps/v1:Deployment", name="elastic-jobs-controller")
+    definition = named(recording, "kubernetes:apiextensions.k8s.io/v1:CustomResourceDefinition")
+    namespace = named(recording, NAMESPACE, name="jobs-namespace")
+    system = named(recording, NAMESPACE, name="elastic-jobs-rbac")
+    rights = [
+        r
+        for r in named(recording, "kubernetes:rbac.authorization.k8s.io/v1:RoleBinding")
+        if r.inputs["metadata"].get("name") == CONTROLLER_JOBS_ROLE
+    ]
+    yield from order.violations(controller, [*definition, *rights, *system])
+    yield from order.violations(definition, [*namespace, *named(recording, GROUP)])
+
+
+def pods_go_before_the_nodes_that_stop_them(recording: Recording) -> Iterator[str]:
+    ours = [
+        w for w in workloads(recording) if w.type != "kubernetes:apps/v1:DaemonSet"
+    ]  # one of those has no pod left when the last node is gone
+    yield from Order(recording).violations(ours, named(recording, GROUP, name="managers"))
+
+
+def the_autoscaler_goes_before_the_groups_that_it_would_fill_again(
+    recording: Recording,
+) -> Iterator[str]:
+    autoscaler = named(recording, "kubernetes:apps/v1:Deployment", name="autoscaler")
+    yield from Order(recording).violations(autoscaler, named(recording, GROUP))
+
+
+QUESTIONS: dict[Question, list[tuple[str, str]]] = {
+    policies_go_before_the_pod_network: [
+        (NAMESPACE, "jobs-namespace"),
+        (POLICY, "elastic-jobs-network"),
+    ],
+    namespaces_go_before_every_node: [
+        (NAMESPACE, "jobs-namespace"),
+        (NAMESPACE, "elastic-jobs-rbac"),
+    ],
+    jobs_go_before_the_rights_and_the_namespace_that_they_need: [
+        ("kubernetes:apps/v1:Deployment", "elastic-jobs-controller"),
+        ("kubernetes:apiextensions.k8s.io/v1:CustomResourceDefinition", "elastic-jobs-crd"),
+    ],
+    pods_go_before_the_nodes_that_stop_them: [
+        ("kubernetes:apps/v1:Deployment", "elastic-jobs-controller"),
+    ],
+    the_autoscaler_goes_before_the_groups_that_it_would_fill_again: [
+        ("kubernetes:apps/v1:Deployment", "autoscaler"),
+    ],
+}
+"""What must hold -> resources that break it when they wait for nothing."""
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda q: q.__name__)
+def test_it_ends(recording: Recording, question: Question) -> None:
+    assert list(question(recording)) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "name"),
+    [(question, *place) for question, places in QUESTIONS.items() for place in places],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_a_forgotten_wait_is_noticed(
+    recording: Recording, question: Question, kind: str, name: str
+) -> None:
+    broken = copy.deepcopy(recording)
+    for resource in named(broken, kind, name=name):
+        resource.depends_on = ()
+    assert list(question(broken)) != []
+
+
+def test_no_job_and_no_pod_of_ours_has_a_finalizer(recording: Recording) -> None:
+    """Whoever would remove it might be gone."""
+    held = [
+        r.name
+        for r in recording.resources
+        if r.type.startswith("kubernetes:") and "finalizers" in str(r.inputs.get("metadata"))
+    ]
+    assert held == []

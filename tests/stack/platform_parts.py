@@ -1,0 +1,82 @@
+"""The platform's components, each made alone, with one dull default for every argument."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pulumi_kubernetes as k8s
+
+from components.cloud import Pool
+from components.platform.elastic_jobs import ElasticJobs, ElasticJobsArgs
+from components.platform.job_namespace import JobNamespace, JobNamespaceArgs
+from components.platform.researchers import Researchers, ResearchersArgs
+from components.platform.system_network import SystemNetwork, SystemNetworkArgs
+from stacks.recorder import Recording, record
+
+JOBS = "jobs"
+"""The job namespace; tests/controller/builders.py has its jobs in it."""
+IMAGE = "example/controller@sha256:" + "0" * 64
+
+
+def pool(**changes: Any) -> Pool:
+    values: dict[str, Any] = {
+        "name": "t4",
+        "gpu": "t4",
+        "gpus_per_node": 1,
+        "capacity": "spot",
+        "zones": ("a", "b"),
+        "instance_types": ("g4dn.xlarge",),
+        "max_nodes": 8,
+        "notice_seconds": 90,
+        "spot_usd_per_hour": 0.2,
+        "on_demand_usd_per_hour": 0.5,
+    }
+    return Pool(**values | changes)
+
+
+def made(component: Callable[[k8s.Provider], object]) -> Recording:
+    """What a component registers when it is the whole program."""
+
+    def program() -> None:
+        component(k8s.Provider("kube"))
+
+    return record(program, project="spotrain", stack="test", config={})
+
+
+def job_namespace(**changes: Any) -> Recording:
+    values: dict[str, Any] = {
+        "name": JOBS,
+        "pools": [pool()],
+        "gpu_quota": None,
+        "egress": "https",
+        "after": (),
+    }
+    return made(
+        lambda kube: JobNamespace("jobs", JobNamespaceArgs(**values | changes, kubernetes=kube))
+    )
+
+
+def system_network() -> Recording:
+    return made(
+        lambda kube: SystemNetwork(
+            "system", SystemNetworkArgs(job_namespace=JOBS, kubernetes=kube, after=())
+        )
+    )
+
+
+def elastic_jobs() -> Recording:
+    return made(
+        lambda kube: ElasticJobs(
+            "elastic-jobs",
+            ElasticJobsArgs(
+                job_namespace=JOBS, pools=[pool()], image=IMAGE, kubernetes=kube, after=()
+            ),
+        )
+    )
+
+
+def researchers() -> Recording:
+    return made(
+        lambda kube: Researchers(
+            "researchers", ResearchersArgs(job_namespace=JOBS, kubernetes=kube, after=())
+        )
+    )

@@ -1,0 +1,107 @@
+"""What the files grant to the people who run jobs. How an API server reads them: tests/cluster."""
+
+from typing import Any
+
+from components.manifest import read_manifest
+from components.platform.researchers import RESEARCHERS_JOBS_ROLE
+from spotrain import contract
+from stacks.platform_schema import PlatformSettings
+from stacks.recorder import Recording
+
+DOCUMENTS = read_manifest("researchers.yaml")
+ROLES = {(d["kind"], d["metadata"]["name"]): d for d in DOCUMENTS if "rules" in d}
+RULES = [rule for role in ROLES.values() for rule in role["rules"]]
+READING = {"get", "list", "watch"}
+MORE_THAN_READING = {
+    "elasticjobs": {"create", "update", "patch", "delete"},
+    "elasticjobs/scale": {"update", "patch"},
+    "pods": {"delete"},
+    "pods/portforward": {"create"},
+    "secrets": {"create"},
+}
+"""Everything that a researcher can change."""
+
+
+def bindings(recording: Recording) -> list[dict[str, Any]]:
+    """Every grant of the program to a group."""
+    return [
+        r.inputs
+        for r in recording.resources
+        if r.type.endswith("Binding")
+        and r.type.startswith("kubernetes:")
+        and any(subject["kind"] == "Group" for subject in r.inputs["subjects"])
+    ]
+
+
+def test_nothing_is_changed_that_is_not_on_the_list() -> None:
+    changed: dict[str, set[str]] = {}
+    for rule in RULES:
+        if more := set(rule["verbs"]) - READING:
+            changed |= {resource: more for resource in rule["resources"]}
+    assert changed == MORE_THAN_READING
+
+
+def test_no_secret_is_read_and_nothing_is_entered() -> None:
+    for rule in RULES:
+        if "secrets" in rule["resources"]:
+            assert set(rule["verbs"]).isdisjoint(READING)
+        assert "pods/exec" not in rule["resources"]
+        assert "pods/attach" not in rule["resources"]
+        assert "serviceaccounts/token" not in rule["resources"]
+
+
+def test_outside_the_job_namespace_only_named_things_of_a_namespace_are_seen() -> None:
+    system = ROLES["Role", "spotrain-researchers"]
+    assert system["metadata"]["namespace"] == contract.SYSTEM_NAMESPACE
+    assert all(rule["resourceNames"] for rule in system["rules"])
+    everywhere = ROLES["ClusterRole", "spotrain-researchers"]
+    seen = {resource for rule in everywhere["rules"] for resource in rule["resources"]}
+    assert seen == {"nodes", "priorityclasses", "customresourcedefinitions"}
+
+
+def test_the_file_names_what_the_contract_names() -> None:
+    assert ("ClusterRole", RESEARCHERS_JOBS_ROLE) in ROLES
+    system = ROLES["Role", "spotrain-researchers"]["rules"]
+    named = {name for rule in system for name in rule["resourceNames"]}
+    assert named == {
+        contract.POOLS_CONFIGMAP,
+        contract.PRICES_CONFIGMAP,
+        contract.CONTROLLER_NAME,
+    }
+    (definition,) = (rule for rule in RULES if "customresourcedefinitions" in rule["resources"])
+    assert definition["resourceNames"] == [f"{contract.PLURAL}.{contract.GROUP}"]
+
+
+def test_rights_over_jobs_are_granted_in_the_job_namespace_alone(
+    recording: Recording, settings: PlatformSettings
+) -> None:
+    granted = {
+        (b["kind"], b["metadata"].get("namespace"), b["roleRef"]["name"])
+        for b in bindings(recording)
+    }
+    assert granted == {
+        ("RoleBinding", settings.jobs.namespace, RESEARCHERS_JOBS_ROLE),
+        ("RoleBinding", contract.SYSTEM_NAMESPACE, "spotrain-researchers"),
+        ("ClusterRoleBinding", None, "spotrain-researchers"),
+    }
+
+
+def test_every_grant_is_to_the_researchers_group(recording: Recording) -> None:
+    found = {
+        (subject["kind"], subject["name"]) for b in bindings(recording) for subject in b["subjects"]
+    }
+    assert found == {("Group", contract.RESEARCHERS_GROUP)}
+
+
+def test_no_service_account_of_the_job_namespace_has_a_right(
+    recording: Recording, settings: PlatformSettings
+) -> None:
+    """A job may run as any of them, so what one may do every researcher may do."""
+    subjects = [
+        subject
+        for r in recording.resources
+        if r.type.endswith("Binding") and r.type.startswith("kubernetes:")
+        for subject in r.inputs["subjects"]
+    ]
+    assert subjects
+    assert [s for s in subjects if s.get("namespace") == settings.jobs.namespace] == []
