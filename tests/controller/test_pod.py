@@ -73,7 +73,11 @@ def test_labels_and_annotations_of_the_template_are_kept() -> None:
     metadata = built(job(worker={"template": template}))["metadata"]
     assert metadata["labels"]["team"] == "vision"
     assert metadata["labels"]["job-name"] == "digits"
-    assert metadata["annotations"] == {"a": "b", "spotrain.dev/attempt": "0"}
+    assert metadata["annotations"] == {
+        "a": "b",
+        "spotrain.dev/attempt": "0",
+        "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+    }
     assert (metadata["name"], "generateName" in metadata) == ("digits-worker-1", False)
 
 

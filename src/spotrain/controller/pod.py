@@ -12,6 +12,8 @@ from spotrain.controller.network import labels, owner
 from spotrain.job import ElasticJob, Offer, limit_of, worker_container, worker_name
 
 ATTEMPT_ANNOTATION: Final = f"{contract.DOMAIN}/attempt"
+SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+"""A node on which a worker trains is no idle node, however little of it the worker asks for."""
 SHM_PATH: Final = "/dev/shm"
 SHM_VOLUME: Final = "spotrain-shm"
 SHM_SHARE: Final = 4
@@ -73,7 +75,8 @@ def _identify(metadata: dict[str, Any], job: ElasticJob, *, index: int, attempt:
     own_labels = {**labels(job), contract.LABEL_REPLICA_INDEX: str(index)}
     metadata["labels"] = {**(metadata.get("labels") or {}), **own_labels}
     own_annotations = {ATTEMPT_ANNOTATION: str(attempt)}
-    metadata["annotations"] = {**(metadata.get("annotations") or {}), **own_annotations}
+    given = metadata.get("annotations") or {}
+    metadata["annotations"] = {SAFE_TO_EVICT: "false", **given, **own_annotations}
     metadata["ownerReferences"] = [owner(job)]
 
 
