@@ -11,7 +11,9 @@ from components.aws.disks import BASE_MIB_PER_SECOND
 ROOT_DEVICE = "/dev/xvda"
 """Root device of Amazon Linux 2023."""
 KEEP_DESIRED_SIZE = ["scalingConfig.desiredSize"]
-"""The autoscaler owns this number; an update that reset it would stop running nodes."""
+"""The autoscaler owns this number; an update that reset it would stop running nodes. Ignored means
+taken from Pulumi's state: when another number of the scaling configuration changes, the provider
+sends all three, and a refresh has made this one true (docs/decisions/0008-refresh.md)."""
 
 
 @dataclass(frozen=True, kw_only=True)

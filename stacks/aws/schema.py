@@ -155,7 +155,8 @@ class Pool(Section):
     """Zones of the pool; default all zones of the stack. Each zone is one node group, as a job's
     workers stay in one zone."""
     max_nodes: Annotated[Whole, Field(ge=1, le=100)]
-    """Most nodes in one zone; the limit on what a mistake can cost."""
+    """Most nodes in one zone; the limit on what a mistake can cost. Change it while the pool
+    does not grow: EKS is told limit and size together (docs/decisions/0008-refresh.md)."""
     on_demand_max_nodes: Annotated[Whole, Field(ge=0, le=100)] = 0
     """Most nodes in one zone of an on-demand twin, `<name>-on-demand`: a pool like this one, to
     which jobs with `capacity: spotThenOnDemand` go when spot has nothing; default 0: no twin."""
