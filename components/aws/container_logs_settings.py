@@ -10,8 +10,8 @@ PROBE_PORT = 2020
 STATE = "/var/lib/fluent-bit"
 """How far each file was read: on the node's disk, so that a new pod goes on where the old was."""
 FILES = "/var/log/containers"
-FILE_NAME = r"(?<pod>[^_]+)_(?<namespace>[^_]+)_(?<container>.+)-[0-9a-f]{64}\.log$"
-"""As the kubelet names them."""
+FILE_NAME = r"(?<pod>[^_/]+)_(?<namespace>[^_]+)_(?<container>.+)-[0-9a-f]{64}\.log$"
+"""As the kubelet names them. It is searched in the whole path, hence no slash."""
 
 
 def settings(region: str, **endpoint: Any) -> str:

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from stacks.aws.schema import AwsSettings
+from stacks.pages.stacks import recording_of, settings_of
 from stacks.platform_schema import PlatformSettings
-from stacks.preview import read_config, stack_names
+from stacks.preview import stack_names
 from stacks.recorder import Recording, Registration, record
-from stacks.schema import parse
-from tests.stack.whole_programs import recorded
 
 with warnings.catch_warnings():
     # It deprecates one of its own classes as it is imported; we use another one.
@@ -34,12 +33,12 @@ def stack(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def recording(stack: str) -> Recording:
     """What the whole program registered for the stack, after it has drained."""
-    return recorded(stack)
+    return recording_of(stack)
 
 
 @pytest.fixture
 def settings(stack: str) -> PlatformSettings:
-    return parse(read_config(stack)["settings"], source=stack)
+    return settings_of(stack)
 
 
 @pytest.fixture

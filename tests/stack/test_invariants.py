@@ -2,26 +2,23 @@
 
 import copy
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import pytest
 import yaml
 
 from components.aws import gpu_pool, policies
-from stacks.pages.stacks import QUARRY, config_of, settings_of
+from stacks.pages.stacks import QUARRY, config_of, recording_of, settings_of
 from stacks.preview import ROOT, run_program, stack_names
 from tests.stack.invariants import aws_names, aws_nodes, aws_security, platform  # noqa: F401
 from tests.stack.invariants.mutations import MUTATIONS, Mutation
 from tests.stack.invariants.registry import AWS, EVERY_CLOUD, Built
 
 
-def build(stack: str) -> Built:
-    recording = run_program(ROOT / "__main__.py", stack, config_of(stack))
-    return Built(name=stack, settings=settings_of(stack), recording=recording)
+def built(stack: str) -> Built:
+    return Built(name=stack, settings=settings_of(stack), recording=recording_of(stack))
 
 
-built = cache(build)
 STACKS = (*stack_names(), QUARRY.stem)
 CHECKS = {**EVERY_CLOUD, **AWS}
 ON_A_CLOUD = [
@@ -89,7 +86,9 @@ def test_a_wrong_line_of_the_program_is_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, name, wrong(getattr(module, name)))
-    assert list(CHECKS[invariant](build(QUARRY.stem))) != []
+    recording = run_program(ROOT / "__main__.py", "dev", config_of("dev"))
+    wrong_built = Built(name="dev", settings=settings_of("dev"), recording=recording)
+    assert list(CHECKS[invariant](wrong_built)) != []
 
 
 def test_the_quarry_switches_every_option_on() -> None:

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from stacks.pages.stacks import QUARRY, recording_of
+from stacks.preview import stack_names
 from stacks.recorder import Recording
 from tests.stack.invariants.registry import pod_of
 from tests.stack.pod_security import BAD, GOOD, changed, containers, violations
-from tests.stack.whole_programs import CONFIGS, recorded
 
 ON_THE_NODE = {
     "nvidia-device-plugin": "hands GPUs to the kubelet over a socket on the node",
@@ -19,10 +20,10 @@ ON_THE_NODE = {
 """Workloads that cannot pass -> what they need of the node."""
 
 
-@pytest.fixture(scope="module", params=CONFIGS)
+@pytest.fixture(scope="module", params=[*stack_names(), QUARRY.stem])
 def recording(request: pytest.FixtureRequest) -> Recording:
     """Every stack file, and one with every option."""
-    return recorded(request.param)
+    return recording_of(request.param)
 
 
 def workloads(recording: Recording) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from components.platform.job_namespace import CONTROLLER_JOBS_ROLE
+from stacks.pages.stacks import aws_stacks, recording_of
 from stacks.recorder import Recording, Registration
 from tests.stack.invariants.registry import pod_of
 from tests.stack.removal import Order
-from tests.stack.whole_programs import ON_AWS, recorded
 
 ADDON = "aws:eks/addon:Addon"
 GROUP = "aws:eks/nodeGroup:NodeGroup"
@@ -18,10 +18,10 @@ NAMESPACE = "kubernetes:core/v1:Namespace"
 Question = Callable[[Recording], Iterator[str]]
 
 
-@pytest.fixture(scope="module", params=ON_AWS)
+@pytest.fixture(scope="module", params=aws_stacks())
 def recording(request: pytest.FixtureRequest) -> Recording:
     """Every stack file of AWS, and one with every option."""
-    return recorded(request.param)
+    return recording_of(request.param)
 
 
 def named(recording: Recording, *kinds: str, name: str = "") -> list[Registration]:

@@ -122,6 +122,11 @@ PLATFORM = [
         put("providers:kubernetes", "", "kubeconfig", "apiVersion: v1"),
     ),
     Mutation(
+        "no_password_is_plain",
+        "Grafana's password",
+        put(":Secret", "metrics-password", "stringData", {"admin-password": "hunter2"}),
+    ),
+    Mutation(
         "every_object_goes_to_the_cluster_of_the_stack",
         "the ambient kubeconfig",
         alter(DEPLOYMENT, "elastic-jobs", provider=""),
