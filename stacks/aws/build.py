@@ -22,7 +22,8 @@ from stacks.aws.instances import gpu_catalog
 from stacks.aws.pools import pools_with_twins
 
 if TYPE_CHECKING:
-    from stacks.aws.schema import AwsSettings, Images, Pool
+    from stacks.aws.cluster_schema import Pool
+    from stacks.aws.schema import AwsSettings, Images
 
 Tags = Mapping[str, str]
 

@@ -12,7 +12,8 @@ from stacks.aws.storage_costs import storage_notes
 from stacks.bill import HOURS_PER_MONTH, Bill, FixedCost, PoolPrice
 
 if TYPE_CHECKING:
-    from stacks.aws.schema import AwsSettings, Pool
+    from stacks.aws.cluster_schema import Pool
+    from stacks.aws.schema import AwsSettings
 
 IMAGES_GB = 7
 """Compressed: 3 GB of PyTorch's base and 0.1 GB of the rest, once as images and once as cache."""

@@ -10,7 +10,8 @@ from stacks.aws.pools import twin_name
 from stacks.problems import Problem, suggestion
 
 if TYPE_CHECKING:
-    from stacks.aws.schema import AwsSettings, Pool
+    from stacks.aws.cluster_schema import Pool
+    from stacks.aws.schema import AwsSettings
 
 OWN_POOL = "move this type to a pool of its own"
 LONGEST_NAME = 30

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from spotrain import contract
 
 if TYPE_CHECKING:
-    from stacks.aws.schema import Pool
+    from stacks.aws.cluster_schema import Pool
 
 
 def pools_with_twins(pools: "Iterable[Pool]") -> "tuple[Pool, ...]":

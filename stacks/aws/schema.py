@@ -5,17 +5,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from spotrain import contract
+from stacks.aws.cluster_schema import Autoscaler, Cluster, Managers, Pool
+from stacks.aws.network_schema import LogDays, Network
 from stacks.platform_schema import Observability, PlatformSettings
-from stacks.section import Digest, Email, Flag, Name, Section, Whole, words
+from stacks.section import Digest, Email, Flag, Section, Whole, words
 
-RoleArn = Annotated[
-    str,
-    Field(
-        pattern=r"^arn:aws[a-z-]*:iam::\d{12}:(role|user)/\S+$",
-        json_schema_extra=words("the ARN of an IAM role or user"),
-    ),
-]
 SecurityGroupId = Annotated[
     str,
     Field(
@@ -30,159 +24,6 @@ FileSystemArn = Annotated[
         json_schema_extra=words("the ARN of an EFS file system"),
     ),
 ]
-LogDays = Literal[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731]
-"""The retention times that CloudWatch knows."""
-Endpoint = Literal[
-    "ecr.api",
-    "ecr.dkr",
-    "sts",
-    "ec2",
-    "eks",
-    "eks-auth",
-    "autoscaling",
-    "elasticfilesystem",
-    "logs",
-]
-
-
-class ApiAccess(Section):
-    """Who reaches the Kubernetes API endpoint. Give `cidrs` or `private`; there is no default."""
-
-    cidrs: tuple[IPv4Network, ...] = ()
-    """Public IPv4 blocks that may reach a public endpoint; default none. The program applies
-    Kubernetes objects itself, so the machine that runs it must be in one of them."""
-    private: Literal["vpn", "runner"] | None = None
-    """No public endpoint at all; names the way in: `vpn` (a VPN, peering or transit gateway into
-    the VPC) or `runner` (the program runs on a machine inside the VPC). Default none."""
-    private_cidrs: tuple[IPv4Network, ...] = ()
-    """With `private`: address blocks beside the VPC's own from which connections arrive; default
-    none, which fits a runner and AWS Client VPN (it arrives with the VPC's addresses)."""
-
-
-class Network(Section):
-    """The VPC."""
-
-    cidr: IPv4Network = IPv4Network("10.0.0.0/16")
-    """Address block of the VPC, /16 to /20, private (RFC 1918); default 10.0.0.0/16. Every pod has
-    an address of its own, so the largest block costs nothing and never has to be changed."""
-    service_cidr: IPv4Network = IPv4Network("172.20.0.0/16")
-    """Address block of Kubernetes Services; default 172.20.0.0/16. It exists only inside the
-    cluster, must not overlap the VPC, and cannot be changed later."""
-    nat: Literal["single", "per_zone"] = "single"
-    """NAT gateways: `single` (default; cheapest, and a loss of its zone cuts all nodes off the
-    internet) or `per_zone` (one each; no traffic between zones)."""
-    endpoints: tuple[Endpoint, ...] = ()
-    """AWS services that nodes reach inside the VPC instead of through the NAT; default none. Each
-    costs about $7.30 a month and zone; `ecr.api` with `ecr.dkr` pays off with much image traffic.
-    S3 has a gateway endpoint in any case: it is free."""
-    flow_log_days: LogDays | None = None
-    """Days that records of every connection are kept in CloudWatch; default: no records. They are
-    billed by the GB; an audit usually asks for them."""
-    api_access: Annotated[
-        ApiAccess,
-        Field(
-            json_schema_extra={
-                "next": "set network.api_access to `cidrs: [<your office or runner>/32]`, "
-                "or to `private: vpn` or `private: runner` for no public endpoint"
-            }
-        ),
-    ]
-    """Who may reach the Kubernetes API endpoint. It has no default because every default is wrong
-    for somebody: open to the world, or closed to this very program."""
-
-
-class Cluster(Section):
-    """The EKS control plane."""
-
-    version: Literal["1.35", "1.36"] = "1.36"
-    """Kubernetes version, in quotes; default 1.36, the newest with a matching autoscaler here.
-    Standard support only: when it ends AWS upgrades the cluster, as extended support costs six
-    times as much."""
-    admins: tuple[RoleArn, ...] = ()
-    """IAM roles or users with full rights in the cluster; default none. Whoever creates the cluster
-    has them already and must not be named (EKS refuses a second entry); whoever else runs this
-    program must be."""
-    researchers: tuple[RoleArn, ...] = ()
-    """IAM roles or users that may run jobs: they have rights in the job namespace, may see nodes
-    and prices, and nothing else; default none."""
-    log_types: tuple[
-        Literal["api", "audit", "authenticator", "controllerManager", "scheduler"], ...
-    ] = ("audit", "authenticator")
-    """Control-plane logs sent to CloudWatch, billed by the GB; default audit and authenticator:
-    who did what, without the volume of `api`."""
-    log_days: LogDays = 90
-    """Days that control-plane logs are kept; default 90. Left to itself EKS keeps them, and bills
-    for them, for ever."""
-    deletion_protection: Flag = False
-    """Refuse to delete the cluster; default false. With it a destroy takes two steps: set it to
-    false and `pulumi up`, then `pulumi destroy`."""
-    addon_versions: dict[Name, str] = Field(default_factory=dict)
-    """Add-on -> version, instead of the one that this repository pins (stacks/aws/addons.yaml);
-    default none. `default` lets EKS choose when it installs the add-on."""
-
-
-class Managers(Section):
-    """On-demand nodes for the controller and the cluster's own services."""
-
-    instance_types: Annotated[tuple[str, ...], Field(min_length=1)] = ("m7i.large",)
-    """Instance types, the preferred one first; default m7i.large (2 vCPU, 8 GiB)."""
-    min_nodes: Annotated[Whole, Field(ge=2, le=20)] = 2
-    """Fewest nodes; default 2, one in each of two zones, so that losing one stops nothing. EKS
-    refuses a number above the nodes that run: to raise it later, scale the group up first
-    (`aws eks update-nodegroup-config --scaling-config desiredSize=...`)."""
-    max_nodes: Annotated[Whole, Field(ge=2, le=20)] = 4
-    """Most nodes; default 4: room for a rolling update and for add-ons on request."""
-    disk_gib: Annotated[Whole, Field(ge=20, le=1000)] = 50
-    """Root disk in GiB; default 50, for images and logs."""
-
-
-class Pool(Section):
-    """A kind of GPU node: one node group per zone, none running until a job needs them."""
-
-    name: Name
-    """Name of the pool in node groups, labels and job placement. Renaming replaces the nodes."""
-    gpu: str
-    """GPU model as a job asks for it: t4, a10g, l4, l40s, rtx-pro-6000, a100, a100-80gb, h100, h200
-    or b200 (stacks/aws/gpus.yaml). Checked against the types."""
-    gpus_per_node: Annotated[Whole, Field(ge=1, le=16)]
-    """GPUs of one node. The autoscaler is told this number while no node exists."""
-    capacity: Literal["spot", "on-demand"] = contract.CAPACITY_SPOT
-    """`spot` (default: cheap, taken back at two minutes' notice) or `on-demand`."""
-    instance_types: Annotated[tuple[str, ...], Field(min_length=1, max_length=20)]
-    """Instance types with the same GPU, smallest first: the autoscaler models the first only. More
-    types mean more spot capacity."""
-    zones: tuple[str, ...] = ()
-    """Zones of the pool; default all zones of the stack. Each zone is one node group, as a job's
-    workers stay in one zone."""
-    max_nodes: Annotated[Whole, Field(ge=1, le=100)]
-    """Most nodes in one zone; the limit on what a mistake can cost. Change it while the pool
-    does not grow: EKS is told limit and size together (docs/decisions/0008-refresh.md)."""
-    on_demand_max_nodes: Annotated[Whole, Field(ge=0, le=100)] = 0
-    """Most nodes in one zone of an on-demand twin, `<name>-on-demand`: a pool like this one, to
-    which jobs with `capacity: spotThenOnDemand` go when spot has nothing; default 0: no twin."""
-    disk_gib: Annotated[Whole, Field(ge=50, le=4000)] = 100
-    """Root disk in GiB; default 100: a CUDA training image unpacks to 10 to 20 GiB. Pods may use
-    nine tenths of it."""
-    local_disks: Literal["ignore", "raid0"] = "ignore"
-    """NVMe disks of the instance: `ignore` (default) or `raid0`: they hold images, logs and
-    temporary files instead of the root disk, which is faster, costs nothing more and fits a data
-    set's cache (125 GB on a g4dn.xlarge, 8 TB on a p4d.24xlarge)."""
-    efa: Flag = False
-    """Elastic Fabric Adapters and a cluster placement group in each zone, for jobs over several
-    nodes with 4 or 8 GPUs each; default false. Needs types that have them, and fewer places can
-    serve such a group. A worker asks for them as `vpc.amazonaws.com/efa`, and its image brings
-    aws-ofi-nccl. Switching it makes the pool's node groups anew."""
-
-
-class Autoscaler(Section):
-    """When nodes come and go."""
-
-    idle_minutes: Annotated[Whole, Field(ge=1, le=240)] = 10
-    """Minutes after which an idle node goes away; default 10: long enough for the next job of a
-    series to find it still there."""
-    provision_minutes: Annotated[Whole, Field(ge=3, le=30)] = 5
-    """Minutes in which an ordered node must have come; default 5. Spot capacity that has not come
-    by then is not there: another zone or pool is tried."""
 
 
 class Storage(Section):

@@ -11,8 +11,9 @@ from botocore.stub import Stubber  # type: ignore[import-untyped]
 
 from stacks.aws import pin_addons
 from stacks.aws.addons import EKS_CHOOSES, FILE, addon_pins, addon_versions
+from stacks.aws.cluster_schema import Cluster
 from stacks.aws.pin_addons import recommended, repinned
-from stacks.aws.schema import AwsSettings, Cluster
+from stacks.aws.schema import AwsSettings
 from stacks.pages.stacks import QUARRY, recording_of
 from stacks.recorder import Recording
 

@@ -2,9 +2,10 @@
 
 import pytest
 
+from stacks.aws.cluster_schema import Pool
 from stacks.aws.costs import fixed_costs, pool_price
 from stacks.aws.instances import GpuInstance, gpu_catalog
-from stacks.aws.schema import AwsSettings, Pool
+from stacks.aws.schema import AwsSettings
 from stacks.aws.services import service_catalog
 from stacks.preview import read_config
 from stacks.schema import parse

@@ -5,7 +5,7 @@ from ipaddress import IPv4Network
 from typing import Any, get_args
 
 from components.aws.endpoints import Endpoints, EndpointsArgs
-from stacks.aws.schema import Endpoint
+from stacks.aws.network_schema import Endpoint
 from stacks.recorder import Recording, Registration
 
 ENDPOINT = "aws:ec2/vpcEndpoint:VpcEndpoint"

@@ -20,7 +20,6 @@ from stacks.preview import ROOT, read_config, run_program
 from stacks.recorder import Recording, Registration
 
 GROUP, TAG = "aws:eks/nodeGroup:NodeGroup", "aws:autoscaling/tag:Tag"
-EFFECTS = {"NO_SCHEDULE": "NoSchedule"}
 
 
 def gpu_groups(recording: Recording) -> list[Registration]:
@@ -44,12 +43,6 @@ def offered_pools(recording: Recording, find: Any) -> list[dict[str, Any]]:
     return pools
 
 
-def test_no_gpu_group_spans_zones(recording: Recording) -> None:
-    groups = gpu_groups(recording)
-    assert groups
-    assert all(len(group.inputs["subnetIds"]) == 1 for group in groups)
-
-
 def test_pools_are_the_stack_files_pools_zone_by_zone(
     recording: Recording, settings: AwsSettings
 ) -> None:
@@ -65,36 +58,6 @@ def test_pools_are_the_stack_files_pools_zone_by_zone(
         for zone in pool.zones or settings.zones
     }
     assert {group.name for group in gpu_groups(recording)} == wanted
-
-
-def test_labels_taints_and_scaling_tags_agree(recording: Recording) -> None:
-    for group in gpu_groups(recording):
-        tags = scaling_tags(recording, group)
-        labels = {f"{NODE_TEMPLATE}/label/{k}": v for k, v in group.inputs["labels"].items()}
-        taints = {
-            f"{NODE_TEMPLATE}/taint/{t['key']}": f"{t['value']}:{EFFECTS[t['effect']]}"
-            for t in group.inputs["taints"]
-        }
-        told = {k: v for k, v in tags.items() if "/label/" in k or "/taint/" in k}
-        assert told == {**labels, **taints}
-        assert f"{NODE_TEMPLATE}/resources/{contract.GPU_RESOURCE}" in tags
-
-
-def test_the_pools_that_jobs_see_are_the_groups_that_exist(recording: Recording, find: Any) -> None:
-    groups = {group.name: group for group in gpu_groups(recording)}
-    for pool in offered_pools(recording, find):
-        for zone in pool["zones"]:
-            group = groups.pop(f"gpu-{pool['name']}-{zone}")
-            labels = group.inputs["labels"]
-            assert labels[contract.LABEL_POOL] == pool["name"]
-            assert labels[contract.LABEL_GPU] == pool["gpu"]
-            assert labels[contract.LABEL_CAPACITY] == pool["capacity"]
-            assert group.inputs["instanceTypes"] == pool["instanceTypes"]
-            assert group.inputs["scalingConfig"]["maxSize"] == pool["maxNodes"]
-            tags = scaling_tags(recording, group)
-            told = tags[f"{NODE_TEMPLATE}/resources/{contract.GPU_RESOURCE}"]
-            assert told == str(pool["gpusPerNode"])
-    assert groups == {}
 
 
 def test_a_pool_has_exactly_the_agreed_fields(recording: Recording, find: Any) -> None:
