@@ -14,8 +14,8 @@ help:            ## this list
 demo: $(READY)   ## train on this machine through interruptions (about a minute, no account)
 	@$(BIN)/python -m demo
 
-preview: $(READY) ## what `pulumi up` would build: make preview STACK=dev
-	@$(BIN)/python -m stacks.preview $(STACK)
+preview: $(READY) ## what `pulumi up` would build: make preview STACK=dev (ALL=--all: every resource)
+	@$(BIN)/python -m stacks.preview $(STACK) $(ALL)
 
 test: $(READY)   ## all tests
 	$(BIN)/pytest

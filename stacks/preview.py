@@ -42,8 +42,10 @@ def main(
     path = build / "build" / "preview" / f"{args.stack}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(recording.document(), indent=1, sort_keys=True) + "\n")
-    preview_view.show(Console(highlight=False, emoji=False), args.stack, settings, recording)
-    _say(f"\nWritten to {path.relative_to(build)}. Next: pulumi up --stack {args.stack}")
+    console = Console(highlight=False, emoji=False)
+    preview_view.show(console, args.stack, settings, recording, every_resource=args.all)
+    more = "" if args.all else f" Every resource: make preview STACK={args.stack} ALL=--all."
+    _say(f"\nInputs: {path.relative_to(build)}.{more} Next: pulumi up --stack {args.stack}")
     return 0
 
 
@@ -57,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m stacks.preview", description="Show what a stack would build."
     )
     parser.add_argument("stack", nargs="?", default="", help=f"one of: {', '.join(stack_names())}")
+    parser.add_argument("--all", action="store_true", help="name every resource")
     return parser
 
 

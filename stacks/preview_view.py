@@ -1,6 +1,7 @@
 """How a preview looks: tree, counts, fixed cost, GPU hours."""
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich import box
 from rich.console import Console
@@ -13,17 +14,30 @@ from stacks.clouds import support
 from stacks.platform_schema import PlatformSettings
 from stacks.recorder import Recording, Registration
 
+SUMMARY_DEPTH = 2
+"""Levels of components that a short preview opens."""
+NAMED_KINDS = 3
+"""Kinds of resources that it names of each."""
 
-def show(console: Console, stack: str, settings: PlatformSettings, recording: Recording) -> None:
-    """Everything, top to bottom."""
+
+def show(
+    console: Console,
+    stack: str,
+    settings: PlatformSettings,
+    recording: Recording,
+    *,
+    every_resource: bool = False,
+) -> None:
+    """Everything, top to bottom; what is built in short, unless every resource is asked for."""
     selected = support(settings.cloud)
     bill = selected.bill(settings, numbers_by_type(recording))
     for warning in recording.warnings:
         console.print(f"[yellow]warning[/] {escape(warning)}", soft_wrap=False)
     console.print(f"[bold]{stack}[/]: {selected.place(settings)}")
-    console.print(resource_tree(recording))
-    console.print()
-    console.print(counts_table(console, recording))
+    console.print(resource_tree(recording, depth=None if every_resource else SUMMARY_DEPTH))
+    if every_resource:
+        console.print()
+        console.print(counts_table(console, recording))
     if bill.fixed:
         console.print()
         console.print(fixed_table(bill))
@@ -34,29 +48,52 @@ def show(console: Console, stack: str, settings: PlatformSettings, recording: Re
         console.print(f"[dim]{bill.source}[/]")
 
 
-def resource_tree(recording: Recording) -> Tree:
-    """Components as branches; many leaves of one type as one line."""
+Children = Mapping[str, Sequence[Registration]]
+
+
+def resource_tree(recording: Recording, *, depth: int | None = None) -> Tree:
+    """Components as branches; many leaves of one type as one line, or below `depth` as numbers."""
     children: dict[str, list[Registration]] = defaultdict(list)
     for resource in sorted(recording.resources, key=lambda resource: resource.urn):
         children[resource.parent].append(resource)
     known = {resource.urn for resource in recording.resources}
     root = Tree(f"{len(recording.resources)} resources", guide_style="dim")
     for parent in [parent for parent in children if parent not in known]:
-        _grow(root, parent, children)
+        _grow(root, parent, children, depth)
     return root
 
 
-def _grow(branch: Tree, parent: str, children: dict[str, list[Registration]]) -> None:
+def _grow(branch: Tree, parent: str, children: Children, depth: int | None) -> None:
     leaves: dict[str, list[str]] = defaultdict(list)
+    below = None if depth is None else depth - 1
     for resource in children[parent]:
         role = resource.name.removeprefix(f"{parent.rsplit('::', 1)[-1]}-")
-        if resource.urn in children:
-            label = f"[bold cyan]{role}[/]  [dim]{short(resource.type)}[/]"
-            _grow(branch.add(label), resource.urn, children)
-        else:
+        if resource.urn not in children:
             leaves[short(resource.type)].append(role)
+        elif depth == 1:
+            branch.add(f"[bold cyan]{role}[/]  [dim]{_summary(resource.urn, children)}[/]")
+        else:
+            label = f"[bold cyan]{role}[/]  [dim]{short(resource.type)}[/]"
+            _grow(branch.add(label), resource.urn, children, below)
     for kind, roles in sorted(leaves.items()):
         branch.add(f"{kind}  [dim]{roles[0] if len(roles) == 1 else f'x {len(roles)}'}[/]")
+
+
+def _summary(urn: str, children: Children) -> str:
+    """`12: NodeGroup x 3, LaunchTemplate, ...`, components left out."""
+    kinds = Counter(resource.type.split(":")[-1] for resource in _below(urn, children))
+    listed = [kind if n == 1 else f"{kind} x {n}" for kind, n in kinds.most_common(NAMED_KINDS)]
+    more = ", ..." if len(kinds) > NAMED_KINDS else ""
+    return f"{kinds.total()}: {', '.join(listed)}{more}"
+
+
+def _below(urn: str, children: Children) -> Iterator[Registration]:
+    """What the provider makes, at any depth."""
+    for resource in children.get(urn, ()):
+        if resource.urn in children:
+            yield from _below(resource.urn, children)
+        else:
+            yield resource
 
 
 def short(kind: str) -> str:
