@@ -14,7 +14,7 @@ import pulumi
 from pulumi.runtime import mocks as sdk
 from pulumi.runtime import rpc
 from pulumi.runtime.proto import engine_pb2
-from pulumi.runtime.settings import configure
+from pulumi.runtime.settings import SETTINGS, configure
 from pulumi.runtime.stack import run_in_stack
 
 from stacks import stand_ins
@@ -176,12 +176,17 @@ class _Monitor(sdk.MockMonitor):
 
 @contextmanager
 def _event_loop() -> Iterator[None]:
-    """Gives a pool thread the event loop that the SDK's mocks ask for, and closes it again."""
+    """Gives a pool thread the event loop that the SDK's mocks ask for, and closes it again.
+
+    What a mock makes on that loop (it reads references as resources) is not for the program to wait
+    for: at the end of the program the loop may be closed.
+    """
     if threading.current_thread() is threading.main_thread():
         yield
         return
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
+    SETTINGS.outputs = set()  # of this thread's context alone
     try:
         yield
     finally:

@@ -14,8 +14,6 @@ from components.platform.controller_pod import LABELS as CONTROLLER
 from components.platform.job_network import pods_in
 from spotrain import contract
 
-MONITORING_NAMESPACE = "monitoring"
-"""Where Prometheus runs."""
 WORKERS = {contract.LABEL_GROUP: contract.GROUP}
 
 Spec = k8s.networking.v1.NetworkPolicySpecArgs
@@ -62,7 +60,7 @@ def policies(job_namespace: pulumi.Input[str]) -> Mapping[str, Spec]:
     return {
         "default-deny": Spec(pod_selector=Labels(), policy_types=["Ingress"]),
         "agents": _allow(pods_in(job_namespace, WORKERS), contract.COORDINATOR_PORT),
-        "metrics": _allow(pods_in(MONITORING_NAMESPACE, {}), contract.METRICS_PORT),
+        "metrics": _allow(pods_in(contract.MONITORING_NAMESPACE, {}), contract.METRICS_PORT),
     }
 
 

@@ -69,6 +69,7 @@ COORDINATOR_SERVICE: Final = "spotrain-coordinator"
 COORDINATOR_PORT: Final = 8443
 METRICS_PORT: Final = 8080
 MONITORING_NAMESPACE: Final = "monitoring"
+"""Where Prometheus runs, if a stack asks for metrics."""
 ALERTS_ACCOUNT: Final = "alertmanager"
 """Service account of Alertmanager in the monitoring namespace: the cloud gives it the right to tell
 people."""

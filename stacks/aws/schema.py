@@ -93,8 +93,9 @@ class AwsObservability(Observability):
     log_days: LogDays = 30
     """Days that container logs are kept; default 30."""
     notify: tuple[Email, ...] = ()
-    """Who is told, by SNS, of finished, failed and stalled jobs and of a reached budget; default
-    nobody. Needs `metrics`, as Alertmanager decides. Each address must confirm a first e-mail."""
+    """Who is told, by SNS, of finished, failed, stalled and waiting jobs, of reached budgets, of
+    broken GPUs and of a controller that is down; default nobody. Needs `metrics`, as Alertmanager
+    decides. Each address must confirm a first e-mail."""
 
 
 class Budget(Section):

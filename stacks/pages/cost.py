@@ -1,11 +1,14 @@
 """What each stack file costs, as a page."""
 
 from collections import Counter
+from dataclasses import replace
 
+from stacks.aws.storage_costs import IMAGENET, bursting_read_hours, gpus_usd, places
 from stacks.bill import HOURS_PER_MONTH, Bill
 from stacks.clouds import support
 from stacks.pages.stacks import QUARRY, aws_stacks, recording_of, settings_of
 
+PACKED_FILES = 1500
 HEAD = """# Cost
 
 What each stack file costs: by the month while nobody trains, and by the GPU hour while somebody
@@ -35,9 +38,9 @@ nobody. `scope: account`, the default, needs nothing.
    zone cuts the nodes of the others off.
 2. **Interface endpoints**: each costs by zone and hour; S3, where image layers and data sets come
    from, is free in any case.
-3. **Elastic throughput** of EFS: see the examples above; a data set that is read every epoch
-   belongs on S3 with a cache on the node's own disk (`storage.bucket`, `local_disks: raid0`), or
-   is copied to the node once.
+3. **Elastic throughput** of EFS: a data set that is read every epoch can cost more than the GPUs
+   (see above). It belongs, packed into some thousand files, on S3 with a cache on the node's own
+   disk (`storage.bucket`, `local_disks: raid0`), or is copied to the node once.
 4. **Logs**: `api` control-plane logs, container logs and flow logs are billed by the GB taken in.
 5. **Idle GPU nodes**: `autoscaler.idle_minutes` is paid at the end of every job by each of its
    nodes.
@@ -50,19 +53,53 @@ def page() -> str:
     """The whole page."""
     parts = [HEAD]
     for stack in aws_stacks():
-        settings = settings_of(stack)
-        counts = Counter(resource.type for resource in recording_of(stack).resources)
-        selected = support(settings.cloud)
-        bill = selected.bill(settings, counts)
+        settings, bill = settings_of(stack), _bill(stack)
         quarry = stack == QUARRY.stem
         name = "every option switched on" if quarry else stack
         file = "stacks/aws/everything.yaml" if quarry else f"stacks/Pulumi.{stack}.yaml"
-        parts.append(f"## {name}\n\n`{file}`: {selected.place(settings)}.\n")
+        parts.append(f"## {name}\n\n`{file}`: {support(settings.cloud).place(settings)}.\n")
         parts.append(_fixed(bill))
         parts.append(_pools(bill))
     parts.append("## With use\n\n" + "\n".join(f"- {note}" for note in bill.usage) + "\n")
+    parts.append(_example())
     parts.append(TAIL)
     return "\n".join(parts)
+
+
+def _example() -> str:
+    """What the place of a data set makes of the price of one run."""
+    run = replace(IMAGENET, files=PACKED_FILES)
+    pool = next(pool for pool in _bill("dev").pools if pool.gpu == "t4")
+    rows = []
+    for loose, packed in zip(places(IMAGENET), places(run), strict=True):
+        rows.append(
+            f"| {loose.where} | {loose.usd_per_month:,.2f} | {loose.usd_per_run:,.2f} | "
+            f"{packed.usd_per_run:,.2f} |"
+        )
+    head = (
+        f"## Where a data set lies\n\n{IMAGENET.dataset_gb:.0f} GB in {IMAGENET.files:,} files, "
+        f"read in {IMAGENET.epochs} epochs, with a checkpoint of {IMAGENET.checkpoint_gb} GB every "
+        f"{IMAGENET.checkpoint_minutes:.0f} minutes, on {IMAGENET.nodes} nodes for "
+        f"{IMAGENET.hours:.0f} hours. The nodes themselves cost "
+        f"**${gpus_usd(IMAGENET, pool):,.2f}** on spot. The last column is the same data in "
+        f"{PACKED_FILES:,} files (WebDataset, Parquet, ...).\n"
+    )
+    table = [
+        "| on | $ a month at rest | $ a run | $ a run, packed |",
+        "| --- | ---: | ---: | ---: |",
+    ]
+    tail = (
+        f"Bursting costs nothing to read, but this data set alone earns so little throughput that "
+        f"the reads take {bursting_read_hours(IMAGENET):.0f} hours: copy it to the nodes' own "
+        f"disks once (`local_disks: raid0`), or use the bucket with a cache.\n"
+    )
+    return "\n".join([head, *table, *rows, "", tail])
+
+
+def _bill(stack: str) -> Bill:
+    settings = settings_of(stack)
+    counts = Counter(resource.type for resource in recording_of(stack).resources)
+    return support(settings.cloud).bill(settings, counts)
 
 
 def _fixed(bill: Bill) -> str:

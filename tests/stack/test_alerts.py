@@ -12,7 +12,7 @@ import yaml
 
 from components.cloud import AlertReceiver
 from components.manifest import read_manifest
-from components.platform.metrics_values import alert_config
+from components.platform.alert_routes import alert_config
 from spotrain import contract
 from stacks.preview import ROOT
 from tests.stack.queries import EXPORTERS, metrics_of, our_metrics

@@ -10,8 +10,9 @@ import pytest
 from components.cloud import AlertReceiver, Cloud, ImageReferences, Pool
 from components.manifest import read_manifest
 from components.platform import metrics_values
+from components.platform.alert_routes import alert_config
 from components.platform.metrics_stack import dashboard_files
-from components.platform.metrics_values import MetricsShape, alert_config, chart_values
+from components.platform.metrics_values import MetricsShape, chart_values
 from components.platform.observability import Observability, ObservabilityArgs
 from spotrain import contract
 from stacks.platform_schema import Observability as Wanted

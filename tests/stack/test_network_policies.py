@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from components.manifest import read_manifest
 from components.platform import job_network
-from components.platform.system_network import MONITORING_NAMESPACE
 from spotrain import contract
 from spotrain.controller.network import build_network_policy
 from spotrain.controller.network import labels as labels_of
@@ -156,7 +155,7 @@ def test_no_job_can_have_the_name_of_a_policy() -> None:
 
 
 def test_only_prometheus_reads_metrics(system: list[Policy]) -> None:
-    prometheus = Place(namespace=MONITORING_NAMESPACE, labels={"app": "prometheus"})
+    prometheus = Place(namespace=contract.MONITORING_NAMESPACE, labels={"app": "prometheus"})
     passed = [
         source.namespace
         for source in (prometheus, WORKER, STRANGER, Place(namespace="default"))

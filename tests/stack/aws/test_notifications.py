@@ -7,7 +7,8 @@ import pytest
 
 from components.aws.notifications import MESSAGE, SUBJECT, Notifications, NotificationsArgs
 from components.aws.reference import ClusterReference
-from components.platform.metrics_values import MetricsShape, alert_config, chart_values
+from components.platform.alert_routes import alert_config
+from components.platform.metrics_values import MetricsShape, chart_values
 from spotrain import contract
 from stacks.recorder import Recording
 
