@@ -1,29 +1,27 @@
 """AWS, as a table of contents: what a Cloud is made of here."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pulumi
 import pulumi_aws as aws
 
-from components.aws.autoscaler import Autoscaler, AutoscalerArgs
-from components.aws.autoscaler_flags import AutoscalerShape
-from components.aws.block_storage import BlockStorage, BlockStorageArgs
-from components.aws.budget import Budget, BudgetArgs, BudgetShape
-from components.aws.cluster import Cluster, ClusterArgs, ClusterShape
-from components.aws.cluster_addons import ClusterAddOns, ClusterAddOnsArgs
-from components.aws.container_logs import ContainerLogs, ContainerLogsArgs
-from components.aws.gpu_pool import GpuPool, GpuPoolArgs, PoolShape
+from components.aws.addons.block_storage import BlockStorage, BlockStorageArgs
+from components.aws.addons.cluster_addons import ClusterAddOns, ClusterAddOnsArgs
+from components.aws.autoscaler.autoscaler import Autoscaler, AutoscalerArgs
+from components.aws.autoscaler.flags import AutoscalerShape
+from components.aws.cluster.cluster import Cluster, ClusterArgs, ClusterShape
 from components.aws.images import Images, ImagesArgs
-from components.aws.managers import Managers, ManagersArgs, ManagersShape
-from components.aws.network import Network, NetworkArgs
-from components.aws.node_addons import NodeAddOns, NodeAddOnsArgs
-from components.aws.node_role import NodeRole, NodeRoleArgs
-from components.aws.notifications import Notifications, NotificationsArgs
+from components.aws.network.network import Network, NetworkArgs
+from components.aws.nodes.gpu_pool import GpuPool, PoolShape
+from components.aws.nodes.managers import ManagersShape
+from components.aws.nodes.nodes import Nodes, NodesArgs
 from components.aws.price_identity import PriceIdentity, PriceIdentityArgs
-from components.aws.storage import Storage, StorageArgs, StorageShape
+from components.aws.storage.storage import Storage, StorageArgs, StorageShape
+from components.aws.watch.budget import Budget, BudgetArgs, BudgetShape
+from components.aws.watch.container_logs import ContainerLogs, ContainerLogsArgs
+from components.aws.watch.notifications import Notifications, NotificationsArgs
 from components.cloud import AlertReceiver, Cloud, ImageReferences
-from components.manifest import Manifest, ManifestArgs
 from spotrain import contract
 
 Resources = tuple[pulumi.Resource, ...]
@@ -75,18 +73,13 @@ class AwsCloud(pulumi.ComponentResource):
         cluster = self._cluster(network)
 
         # 2. Nodes: what runs on each, managers, GPU pools
-        role = NodeRole("nodes", NodeRoleArgs(tags=args.tags), self._child)
-        every_node = (*network.ready, *role.ready, *self._node_addons(cluster).ready)
-        managers = self._managers(network, cluster, role, every_node)
-        pools = self._pools(network, cluster, role, every_node)
-        if any(shape.node.efa_interfaces for shape in args.pools):
-            self._efa_plugin(cluster)
+        nodes = self._nodes(network, cluster)
 
         # 3. What needs a node to run on
-        running = (managers.group, *self._cluster_addons(cluster, managers).ready)
+        running = (nodes.managers.group, *self._cluster_addons(cluster, nodes).ready)
         storage = self._storage(network, cluster, running)
         disks = self._disks(cluster, running)
-        self._autoscaler(cluster, pools, running)
+        self._autoscaler(cluster, nodes.pools, running)
         prices = PriceIdentity(
             "prices", PriceIdentityArgs(cluster=cluster.reference, tags=args.tags), self._child
         )
@@ -99,7 +92,7 @@ class AwsCloud(pulumi.ComponentResource):
         # 5. What the platform gets
         self.cloud = Cloud(
             kubernetes=cluster.reference.kubernetes,
-            pools=tuple(pool.pool for pool in pools),
+            pools=tuple(pool.pool for pool in nodes.pools),
             volumes=storage.volumes,
             block_storage_class=disks.storage_class if disks else None,
             alert_receiver=self._alert_receiver(cluster),
@@ -108,7 +101,7 @@ class AwsCloud(pulumi.ComponentResource):
             # GPU nodes too: at a destroy the last pods of jobs stop while their nodes are there.
             ready=(
                 *running,
-                *(each for pool in pools for each in pool.groups),
+                *(each for pool in nodes.pools for each in pool.groups),
                 *storage.ready,
                 *(disks.ready if disks else ()),
             ),
@@ -129,61 +122,27 @@ class AwsCloud(pulumi.ComponentResource):
         )
         return Cluster("cluster", args, self._child)
 
-    def _node_addons(self, cluster: Cluster) -> NodeAddOns:
-        args = NodeAddOnsArgs(
-            cluster=cluster.reference, versions=self._args.addon_versions, tags=self._args.tags
+    def _nodes(self, network: Network, cluster: Cluster) -> Nodes:
+        args = NodesArgs(
+            managers=self._args.managers,
+            pools=self._args.pools,
+            cluster=cluster.reference,
+            security_group_id=cluster.security_group_id,
+            subnet_ids=network.private_subnet_ids,
+            addon_versions=self._args.addon_versions,
+            after=network.ready,
+            tags=self._args.tags,
         )
-        return NodeAddOns("node-addons", args, self._child)
+        return Nodes("nodes", args, self._child)
 
-    def _cluster_addons(self, cluster: Cluster, managers: Managers) -> ClusterAddOns:
+    def _cluster_addons(self, cluster: Cluster, nodes: Nodes) -> ClusterAddOns:
         args = ClusterAddOnsArgs(
             cluster=cluster.reference,
             versions=self._args.addon_versions,
-            after=(managers.group,),
+            after=(nodes.managers.group,),
             tags=self._args.tags,
         )
         return ClusterAddOns("cluster-addons", args, self._child)
-
-    def _managers(
-        self, network: Network, cluster: Cluster, role: NodeRole, after: Resources
-    ) -> Managers:
-        args = ManagersArgs(
-            shape=self._args.managers,
-            cluster=cluster.reference,
-            role_arn=role.arn,
-            subnet_ids=list(network.private_subnet_ids.values()),
-            after=after,
-            tags=self._args.tags,
-        )
-        return Managers("managers", args, self._child)
-
-    def _pools(
-        self, network: Network, cluster: Cluster, role: NodeRole, after: Resources
-    ) -> list[GpuPool]:
-        return [
-            GpuPool(
-                f"gpu-{shape.pool.name}",
-                GpuPoolArgs(
-                    shape=shape,
-                    cluster=cluster.reference,
-                    role_arn=role.arn,
-                    subnet_ids=network.private_subnet_ids,
-                    security_group_id=cluster.security_group_id,
-                    after=after,
-                    tags=self._args.tags,
-                ),
-                self._child,
-            )
-            for shape in self._args.pools
-        ]
-
-    def _efa_plugin(self, cluster: Cluster) -> Manifest:
-        """Makes adapters countable, as the GPU plugin does GPUs."""
-        return Manifest(
-            "efa-plugin",
-            ManifestArgs(file="efa-device-plugin.yaml"),
-            pulumi.ResourceOptions(parent=self, providers=[cluster.reference.kubernetes]),
-        )
 
     def _storage(self, network: Network, cluster: Cluster, after: Resources) -> Storage:
         args = StorageArgs(
@@ -225,7 +184,9 @@ class AwsCloud(pulumi.ComponentResource):
         )
         return Notifications("notifications", args, self._child).receiver
 
-    def _autoscaler(self, cluster: Cluster, pools: list[GpuPool], after: Resources) -> Autoscaler:
+    def _autoscaler(
+        self, cluster: Cluster, pools: Sequence[GpuPool], after: Resources
+    ) -> Autoscaler:
         def groups(capacity: str) -> list[pulumi.Output[str]]:
             chosen = [pool for pool in pools if pool.pool.capacity == capacity]
             return [name for pool in chosen for name in pool.scaling_group_names]

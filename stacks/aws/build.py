@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from components.aws.autoscaler_flags import AutoscalerShape
-from components.aws.bucket_mount import BucketShape
-from components.aws.budget import BudgetShape
+from components.aws.autoscaler.flags import AutoscalerShape
 from components.aws.cloud import AwsCloud, AwsCloudArgs
-from components.aws.cluster import ClusterShape
-from components.aws.gpu_pool import NOTICE_SECONDS, PoolShape
-from components.aws.managers import ManagersShape
-from components.aws.network import NetworkArgs
-from components.aws.node_template import NodeSize
-from components.aws.storage import StorageShape
+from components.aws.cluster.cluster import ClusterShape
+from components.aws.network.network import NetworkArgs
+from components.aws.nodes.gpu_pool import NOTICE_SECONDS, PoolShape
+from components.aws.nodes.managers import ManagersShape
+from components.aws.nodes.node_template import NodeSize
+from components.aws.storage.bucket_mount import BucketShape
+from components.aws.storage.storage import StorageShape
+from components.aws.watch.budget import BudgetShape
 from components.cloud import Cloud, ImageReferences
 from components.cloud import Pool as BuiltPool
 from stacks.aws.addons import addon_versions

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from components.aws.disks import BASE_MIB_PER_SECOND, IMAGE_MIB_PER_SECOND
+from components.aws.nodes.disks import BASE_MIB_PER_SECOND, IMAGE_MIB_PER_SECOND
 from spotrain import contract
 from stacks.aws.instances import gpu_catalog
 from stacks.aws.pools import pools_with_twins

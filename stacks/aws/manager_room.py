@@ -64,7 +64,7 @@ EBS_CONTROLLER, EBS_NODE = Ask(60, 240) * 2, Ask(30, 120)
 """Six containers, and three, that ask for 10m and 40Mi each."""
 S3_NODE = Ask(0, 0)
 LOGS_NODE = Ask(50, 64)
-"""Of components/aws/container_logs.py."""
+"""Of components/aws/watch/container_logs.py."""
 
 
 def ask(*rooms: Room) -> Ask:

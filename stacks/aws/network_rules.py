@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ipaddress import IPv4Network
 from typing import TYPE_CHECKING
 
-from components.aws.subnets import VPC_PREFIXES, nodes_that_fit, zone_blocks
+from components.aws.network.subnets import VPC_PREFIXES, nodes_that_fit, zone_blocks
 from stacks.aws.instances import gpu_catalog
 from stacks.aws.pools import pools_with_twins
 from stacks.problems import UNSET, Problem, suggestion

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from components.aws import gpu_pool, policies
+from components.aws import policies
+from components.aws.nodes import gpu_pool
 from stacks.pages.stacks import QUARRY, config_of, recording_of, settings_of
 from stacks.preview import ROOT, run_program, stack_names
 from tests.stack.invariants import aws_names, aws_nodes, aws_security, platform  # noqa: F401

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from ipaddress import IPv4Network
 from typing import Any
 
-from components.aws.access import Access, AccessArgs
+from components.aws.cluster.access import Access, AccessArgs
 from spotrain import contract
 from stacks.recorder import Recording
 

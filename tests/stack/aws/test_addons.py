@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from components.aws import policies
-from components.aws.cluster_addons import ClusterAddOns, ClusterAddOnsArgs
-from components.aws.node_addons import NodeAddOns, NodeAddOnsArgs
+from components.aws.addons.cluster_addons import ClusterAddOns, ClusterAddOnsArgs
+from components.aws.addons.node_addons import NodeAddOns, NodeAddOnsArgs
 from components.aws.pod_role import PodRole, PodRoleArgs
 from components.aws.reference import ClusterReference
 from spotrain import contract

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from components.aws.autoscaler import IMAGES, Autoscaler, AutoscalerArgs
-from components.aws.autoscaler_flags import AutoscalerShape, flags, priorities
+from components.aws.autoscaler.autoscaler import IMAGES, Autoscaler, AutoscalerArgs
+from components.aws.autoscaler.flags import AutoscalerShape, flags, priorities
 from components.aws.reference import ClusterReference
 from spotrain.job.spec import Placement
 from stacks.recorder import Recording

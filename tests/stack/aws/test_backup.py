@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from components.aws.backup import Backup, BackupArgs
+from components.aws.storage.backup import Backup, BackupArgs
 from stacks.recorder import Recording
 
 VAULT = "aws:backup/vault:Vault"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from components.aws.block_storage import BlockStorage, BlockStorageArgs
+from components.aws.addons.block_storage import BlockStorage, BlockStorageArgs
 from components.aws.reference import ClusterReference
 from stacks.pages.stacks import QUARRY, recording_of, settings_of
 from stacks.recorder import Recording

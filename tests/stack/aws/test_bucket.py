@@ -7,8 +7,8 @@ from typing import Any
 import pulumi
 import pytest
 
-from components.aws.bucket_mount import BucketMount, BucketMountArgs, BucketShape
 from components.aws.reference import ClusterReference
+from components.aws.storage.bucket_mount import BucketMount, BucketMountArgs, BucketShape
 from components.cloud import CsiVolume
 from spotrain import contract
 from stacks.recorder import Recording

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from components.aws.budget import Budget, BudgetArgs, BudgetShape
+from components.aws.watch.budget import Budget, BudgetArgs, BudgetShape
 from stacks.aws.build import aws_args
 from stacks.aws.schema import AwsSettings
 from stacks.preview import read_config

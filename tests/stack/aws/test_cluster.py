@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from components.aws.cluster import Cluster, ClusterArgs, ClusterShape
-from components.aws.kubeconfig import kubeconfig
+from components.aws.cluster.cluster import Cluster, ClusterArgs, ClusterShape
+from components.aws.cluster.kubeconfig import kubeconfig
 from stacks.preview import ROOT, read_config, run_program
 from stacks.recorder import MASK, Recording
 

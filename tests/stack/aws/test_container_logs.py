@@ -8,9 +8,15 @@ import pytest
 import yaml
 from kubernetes_validate import validate
 
-from components.aws.container_logs import ContainerLogs, ContainerLogsArgs
-from components.aws.container_logs_settings import FILE_NAME, FILES, PROBE_PORT, STATE, settings
 from components.aws.reference import ClusterReference
+from components.aws.watch.container_logs import ContainerLogs, ContainerLogsArgs
+from components.aws.watch.container_logs_settings import (
+    FILE_NAME,
+    FILES,
+    PROBE_PORT,
+    STATE,
+    settings,
+)
 from components.platform.metrics_values import Room
 from stacks.aws.manager_room import LOGS_NODE, ask
 from stacks.recorder import Recording

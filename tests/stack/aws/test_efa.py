@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from kubernetes_validate import validate
 
-from components.aws.gpu_pool import GpuPool, GpuPoolArgs, PoolShape
-from components.aws.node_template import EFA_LABEL, EFA_RESOURCE, NODE_TEMPLATE, NodeSize
+from components.aws.nodes.gpu_pool import GpuPool, GpuPoolArgs, PoolShape
+from components.aws.nodes.node_template import EFA_LABEL, EFA_RESOURCE, NODE_TEMPLATE, NodeSize
 from components.aws.reference import ClusterReference
 from components.cloud import Pool
 from components.manifest import FOLDER, read_manifest

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from ipaddress import IPv4Network
 from typing import Any, get_args
 
-from components.aws.endpoints import Endpoints, EndpointsArgs
+from components.aws.network.endpoints import Endpoints, EndpointsArgs
 from stacks.aws.network_schema import Endpoint
 from stacks.recorder import Recording, Registration
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from components.aws.flow_logs import FlowLogs, FlowLogsArgs
+from components.aws.network.flow_logs import FlowLogs, FlowLogsArgs
 from stacks.recorder import Recording
 
 FLOW, GROUP = "aws:ec2/flowLog:FlowLog", "aws:cloudwatch/logGroup:LogGroup"

@@ -145,7 +145,7 @@ def checkout(tmp_path: Path) -> Path:
         "requirements.lock",
         ".git/config",
         "components/aws/images.py",
-        "components/aws/network.py",
+        "components/aws/network/network.py",
         "src/other/module.py",
         "src/spotrain/__pycache__/contract.pyc",
         "src/spotrain/contract.py",

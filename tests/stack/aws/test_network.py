@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from components.aws.network import Network, NetworkArgs
+from components.aws.network.network import Network, NetworkArgs
 from stacks.recorder import Recording
 
 SUBNET, ROUTE = "aws:ec2/subnet:Subnet", "aws:ec2/route:Route"

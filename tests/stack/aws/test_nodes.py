@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from components.aws.gpu_pool import GpuPool, GpuPoolArgs, PoolShape
-from components.aws.managers import Managers, ManagersArgs, ManagersShape
-from components.aws.node_role import NodeRole, NodeRoleArgs
-from components.aws.node_template import NodeSize
+from components.aws.nodes.gpu_pool import GpuPool, GpuPoolArgs, PoolShape
+from components.aws.nodes.managers import Managers, ManagersArgs, ManagersShape
+from components.aws.nodes.node_role import NodeRole, NodeRoleArgs
+from components.aws.nodes.node_template import NodeSize
 from components.aws.reference import ClusterReference
 from components.cloud import Pool
 from spotrain import contract

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from components.aws.notifications import MESSAGE, SUBJECT, Notifications, NotificationsArgs
 from components.aws.reference import ClusterReference
+from components.aws.watch.notifications import MESSAGE, SUBJECT, Notifications, NotificationsArgs
 from components.platform.alert_routes import alert_config
 from components.platform.metrics_values import MetricsShape, chart_values
 from spotrain import contract

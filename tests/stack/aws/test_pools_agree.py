@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from components.aws.node_template import NODE_TEMPLATE
+from components.aws.nodes.node_template import NODE_TEMPLATE
 from spotrain import contract
 from spotrain.job import parse_pools
 from stacks.aws.build import aws_args

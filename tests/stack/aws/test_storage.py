@@ -8,9 +8,9 @@ from typing import Any
 import pulumi
 import pytest
 
-from components.aws.bucket_mount import BucketShape
 from components.aws.reference import ClusterReference
-from components.aws.storage import Storage, StorageArgs, StorageShape
+from components.aws.storage.bucket_mount import BucketShape
+from components.aws.storage.storage import Storage, StorageArgs, StorageShape
 from components.cloud import CsiVolume
 from stacks.recorder import Recording
 

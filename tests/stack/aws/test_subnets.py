@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.aws.subnets import (
+from components.aws.network.subnets import (
     ADDRESSES_PER_NODE,
     RESERVED_ADDRESSES,
     SLOTS,

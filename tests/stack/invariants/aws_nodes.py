@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from components.aws.node_template import NODE_TEMPLATE
+from components.aws.nodes.node_template import NODE_TEMPLATE
 from spotrain import contract
 from stacks.aws.instances import gpu_catalog
 from stacks.recorder import Registration

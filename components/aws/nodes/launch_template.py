@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_aws as aws
 
-from components.aws.disks import BASE_MIB_PER_SECOND
+from components.aws.nodes.disks import BASE_MIB_PER_SECOND
 
 ROOT_DEVICE = "/dev/xvda"
 """Root device of Amazon Linux 2023."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_aws as aws
 
-from components.aws.nodes import (
+from components.aws.nodes.launch_template import (
     KEEP_DESIRED_SIZE,
     TemplateArgs,
     launch_template,

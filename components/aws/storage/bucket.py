@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_aws as aws
 
-from components.aws import bucket_rights
+from components.aws.storage import bucket_rights
 
 UPLOAD_DAYS = 7
 """After which the parts of an upload that nobody ended are removed; they are billed unseen."""

@@ -7,13 +7,13 @@ from ipaddress import IPv4Network
 import pulumi
 import pulumi_aws as aws
 
-from components.aws import storage_rights
-from components.aws.addon import AddOn, AddOnArgs, Rights
-from components.aws.bucket_mount import BucketMount, BucketMountArgs, BucketShape
-from components.aws.efs_class import DRIVER, EfsClass, EfsClassArgs
-from components.aws.mount_targets import MountTargets, MountTargetsArgs
+from components.aws.addons.addon import AddOn, AddOnArgs, Rights
 from components.aws.reference import ClusterReference
-from components.aws.shared_files import SharedFiles, SharedFilesArgs
+from components.aws.storage import storage_rights
+from components.aws.storage.bucket_mount import BucketMount, BucketMountArgs, BucketShape
+from components.aws.storage.efs_class import DRIVER, EfsClass, EfsClassArgs
+from components.aws.storage.mount_targets import MountTargets, MountTargetsArgs
+from components.aws.storage.shared_files import SharedFiles, SharedFilesArgs
 from components.cloud import CsiVolume, Volume
 from spotrain import contract
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.aws import autoscaler_rights
+from components.aws.autoscaler import rights
 from components.aws.reference import ClusterReference
 
 RBAC = "rbac.authorization.k8s.io"
@@ -44,13 +44,13 @@ class AutoscalerAccess(pulumi.ComponentResource):
         cluster_role = k8s.rbac.v1.ClusterRole(
             f"{name}-cluster",
             metadata=k8s.meta.v1.ObjectMetaArgs(name=args.account, labels=args.labels),
-            rules=autoscaler_rights.cluster_rules(),
+            rules=rights.cluster_rules(),
             opts=kube,
         )
         role = k8s.rbac.v1.Role(
             f"{name}-own",
             metadata=own,
-            rules=autoscaler_rights.namespace_rules(args.account, list(args.config_maps)),
+            rules=rights.namespace_rules(args.account, list(args.config_maps)),
             opts=kube,
         )
         self.ready = (

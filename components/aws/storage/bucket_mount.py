@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_aws as aws
 
-from components.aws import bucket_rights
-from components.aws.addon import AddOn, AddOnArgs
-from components.aws.bucket import Bucket, BucketArgs
+from components.aws.addons.addon import AddOn, AddOnArgs
 from components.aws.pod_role import PodRole, PodRoleArgs
 from components.aws.reference import ClusterReference
+from components.aws.storage import bucket_rights
+from components.aws.storage.bucket import Bucket, BucketArgs
 from components.cloud import CsiVolume, Volume
 from spotrain import contract
 

@@ -6,16 +6,21 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_aws as aws
 
-from components.aws.disks import BASE_MIB_PER_SECOND, IMAGE_MIB_PER_SECOND
-from components.aws.efa import efa_interfaces, side_by_side
-from components.aws.node_config import local_disks_as_storage
-from components.aws.node_template import NODE_TEMPLATE, NodeSize, node_labels, node_template_tags
-from components.aws.nodes import (
+from components.aws.nodes.disks import BASE_MIB_PER_SECOND, IMAGE_MIB_PER_SECOND
+from components.aws.nodes.efa import efa_interfaces, side_by_side
+from components.aws.nodes.launch_template import (
     KEEP_DESIRED_SIZE,
     TemplateArgs,
     launch_template,
     node_repair,
     template_reference,
+)
+from components.aws.nodes.node_config import local_disks_as_storage
+from components.aws.nodes.node_template import (
+    NODE_TEMPLATE,
+    NodeSize,
+    node_labels,
+    node_template_tags,
 )
 from components.aws.reference import ClusterReference
 from components.cloud import Pool

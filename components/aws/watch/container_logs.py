@@ -12,9 +12,15 @@ import pulumi_aws as aws
 import pulumi_kubernetes as k8s
 
 from components.aws import policies
-from components.aws.container_logs_settings import NAME, NAMESPACE, PROBE_PORT, STATE, settings
 from components.aws.pod_role import PodRole, PodRoleArgs
 from components.aws.reference import ClusterReference
+from components.aws.watch.container_logs_settings import (
+    NAME,
+    NAMESPACE,
+    PROBE_PORT,
+    STATE,
+    settings,
+)
 
 LABELS = {"app.kubernetes.io/name": NAME}
 IMAGE = (

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.aws import block_storage_rights
-from components.aws.addon import AddOn, AddOnArgs, Rights
+from components.aws.addons import block_storage_rights
+from components.aws.addons.addon import AddOn, AddOnArgs, Rights
 from components.aws.reference import ClusterReference
 
 DRIVER = "ebs.csi.aws.com"

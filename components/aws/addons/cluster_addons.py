@@ -9,7 +9,7 @@ from typing import Any
 
 import pulumi
 
-from components.aws.addon import AddOn, AddOnArgs
+from components.aws.addons.addon import AddOn, AddOnArgs
 from components.aws.reference import ClusterReference
 from components.manifest import Manifest, ManifestArgs
 

@@ -7,9 +7,9 @@ from ipaddress import IPv4Network
 import pulumi
 import pulumi_aws as aws
 
-from components.aws.endpoints import Endpoints, EndpointsArgs
-from components.aws.flow_logs import FlowLogs, FlowLogsArgs
-from components.aws.subnets import ZoneBlocks, zone_blocks
+from components.aws.network.endpoints import Endpoints, EndpointsArgs
+from components.aws.network.flow_logs import FlowLogs, FlowLogsArgs
+from components.aws.network.subnets import ZoneBlocks, zone_blocks
 
 ANYWHERE = "0.0.0.0/0"
 

@@ -10,9 +10,9 @@ import pulumi_eks as eks
 import pulumi_kubernetes as k8s
 import pulumi_random as random
 
-from components.aws.access import Access, AccessArgs
-from components.aws.control_plane_role import ControlPlaneRole, ControlPlaneRoleArgs
-from components.aws.kubeconfig import kubeconfig_of
+from components.aws.cluster.access import Access, AccessArgs
+from components.aws.cluster.control_plane_role import ControlPlaneRole, ControlPlaneRoleArgs
+from components.aws.cluster.kubeconfig import kubeconfig_of
 from components.aws.reference import ClusterReference
 
 Plane = pulumi.Output[aws.eks.Cluster]

@@ -11,7 +11,7 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from components.aws.addon import AddOn, AddOnArgs, Rights
+from components.aws.addons.addon import AddOn, AddOnArgs, Rights
 from components.aws.reference import ClusterReference
 from spotrain import contract
 

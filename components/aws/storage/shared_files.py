@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_aws as aws
 
-from components.aws import storage_rights
-from components.aws.backup import Backup, BackupArgs
+from components.aws.storage import storage_rights
+from components.aws.storage.backup import Backup, BackupArgs
 
 
 @dataclass(frozen=True, kw_only=True)

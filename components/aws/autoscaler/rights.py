@@ -6,7 +6,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components.aws import policies
-from components.aws.autoscaler_flags import DISCOVERY_TAG
+from components.aws.autoscaler.flags import DISCOVERY_TAG
 
 READ = ("get", "list", "watch")
 

@@ -12,9 +12,9 @@ import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as k8s
 
-from components.aws import autoscaler_rights
-from components.aws.autoscaler_access import AutoscalerAccess, AutoscalerAccessArgs
-from components.aws.autoscaler_flags import NAMESPACE, AutoscalerShape, flags, priorities
+from components.aws.autoscaler import rights
+from components.aws.autoscaler.access import AutoscalerAccess, AutoscalerAccessArgs
+from components.aws.autoscaler.flags import NAMESPACE, AutoscalerShape, flags, priorities
 from components.aws.pod_role import PodRole, PodRoleArgs
 from components.aws.reference import ClusterReference
 
@@ -103,7 +103,7 @@ class Autoscaler(pulumi.ComponentResource):
                 cluster_arn=args.cluster.arn,
                 namespace=NAMESPACE,
                 service_account=NAME,
-                statements=autoscaler_rights.aws_statements(args.cluster.name, args.cluster.arn),
+                statements=rights.aws_statements(args.cluster.name, args.cluster.arn),
                 tags=args.tags,
             ),
             pulumi.ResourceOptions(parent=self),

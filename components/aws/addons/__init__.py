@@ -1,0 +1,1 @@
+"""EKS's managed add-ons."""

@@ -1,0 +1,1 @@
+"""The shared file system, its backups, and a bucket."""

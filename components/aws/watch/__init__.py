@@ -1,0 +1,1 @@
+"""Who is told what: logs, messages, budget."""
