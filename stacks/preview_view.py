@@ -18,6 +18,8 @@ SUMMARY_DEPTH = 2
 """Levels of components that a short preview opens."""
 NAMED_KINDS = 3
 """Kinds of resources that it names of each."""
+MINOR_KINDS = ("Tag", "RouteTableAssociation", "RolePolicyAttachment")
+"""Many, and of no interest by themselves."""
 
 
 def show(
@@ -82,7 +84,8 @@ def _grow(branch: Tree, parent: str, children: Children, depth: int | None) -> N
 def _summary(urn: str, children: Children) -> str:
     """`12: NodeGroup x 3, LaunchTemplate, ...`, components left out."""
     kinds = Counter(resource.type.split(":")[-1] for resource in _below(urn, children))
-    listed = [kind if n == 1 else f"{kind} x {n}" for kind, n in kinds.most_common(NAMED_KINDS)]
+    first = sorted(kinds, key=lambda kind: (kind in MINOR_KINDS, -kinds[kind]))[:NAMED_KINDS]
+    listed = [kind if kinds[kind] == 1 else f"{kind} x {kinds[kind]}" for kind in first]
     more = ", ..." if len(kinds) > NAMED_KINDS else ""
     return f"{kinds.total()}: {', '.join(listed)}{more}"
 
