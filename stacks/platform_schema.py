@@ -31,7 +31,8 @@ class Observability(Section):
 
     metrics: Flag = False
     """Prometheus, Alertmanager and Grafana with the dashboards and alert rules of k8s/, and GPU
-    metrics of every GPU node; default false. Needs about 1 vCPU and 3 GiB on the managers."""
+    metrics of every GPU node; default false. Asks for 0.5 vCPU and 2.3 GiB on the managers,
+    on AWS for 0.1 vCPU and 0.5 GiB more (docs/observability.md)."""
     metrics_days: Annotated[Whole, Field(ge=1, le=400)] = 15
     """Days that Prometheus keeps metrics; default 15."""
     metrics_disk_gib: Annotated[Whole, Field(ge=5, le=1000)] = 20

@@ -2,8 +2,8 @@
 
 Requests, not use: they are what the scheduler goes by. Figures of add-ons are those of the coredns
 of 1.36, of metrics-server's components.yaml, and of the charts aws-ebs-csi-driver, aws-vpc-cni and
-eks-node-monitoring-agent of 2026-08. The EFS and S3 drivers and the identity agent ask for nothing,
-but each is a pod.
+eks-node-monitoring-agent of 2026-08. On nodes the EFS and S3 drivers and the identity agent ask for
+nothing, but each is a pod.
 """
 
 from collections.abc import Iterable, Iterator
@@ -51,8 +51,10 @@ OURS = {
 ADD_ONS = {
     "coredns": Ask(100, 70) * 2,
     "metrics-server": Ask(100, 200) * 2,
-    "aws-efs-csi-driver": Ask(0, 0) * 2,
+    "aws-efs-csi-driver": Ask(60, 192) * 2,
 }
+"""The EFS driver's controller: three containers that each ask for what storage.DRIVER_SETTINGS says
+(charts/aws-efs-csi-driver/templates/controller-deployment.yaml)."""
 ON_EVERY_NODE = {
     "vpc-cni": Ask(50, 0),
     "kube-proxy": Ask(100, 0),

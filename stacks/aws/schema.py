@@ -93,9 +93,9 @@ class AwsObservability(Observability):
     log_days: LogDays = 30
     """Days that container logs are kept; default 30."""
     notify: tuple[Email, ...] = ()
-    """Who is told, by SNS, of finished, failed, stalled and waiting jobs, of reached budgets, of
-    broken GPUs and of a controller that is down; default nobody. Needs `metrics`, as Alertmanager
-    decides. Each address must confirm a first e-mail."""
+    """Who is told, by SNS, of finished, failed, stalled and waiting jobs, of broken GPUs and of
+    a controller that is down; default nobody. Needs `metrics`, as Alertmanager decides. Each
+    address must confirm a first e-mail. What is spent is told by `budget`."""
 
 
 class Budget(Section):

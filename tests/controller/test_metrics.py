@@ -35,12 +35,11 @@ STATUS = JobStatus(
     world=WorldStatus(number=4, size=3, since=after(-300), step=900),
     progress=Progress(step=1000, at=after(-20)),
     restarts=Restarts(failures=1, disruptions=2, growths=3),
-    others={"ledger": {"goodput": 0.91, "usd": 12.5, "savedUsd": 30, "lostGpuHours": 1.25}},
 )
 TRAINING = JobFacts(
     namespace="jobs",
     name="digits",
-    job=job(budget={"maxDollars": 40.0}, worker={"replicas": 3}),
+    job=job(worker={"replicas": 3}),
     status=STATUS,
     pods=(
         pod(0),
@@ -97,11 +96,6 @@ def test_a_job_that_trains_says_all_that_is_known_of_it() -> None:
         'spotrain_job_restarts_total{cause="disruption",job="digits",namespace="jobs"} 2.0',
         'spotrain_job_restarts_total{cause="growth",job="digits",namespace="jobs"} 3.0',
         'spotrain_job_start_timestamp_seconds{job="digits",namespace="jobs"} 1.7672652e+09',
-        'spotrain_job_budget_dollars{job="digits",namespace="jobs"} 40.0',
-        'spotrain_job_cost_dollars{job="digits",namespace="jobs"} 12.5',
-        'spotrain_job_saved_dollars{job="digits",namespace="jobs"} 30.0',
-        'spotrain_job_goodput_ratio{job="digits",namespace="jobs"} 0.91',
-        'spotrain_job_lost_gpu_seconds{job="digits",namespace="jobs"} 4500.0',
     ]
 
 
@@ -175,18 +169,11 @@ def test_a_script_that_reports_no_steps_is_never_said_to_stall() -> None:
     assert page.of("spotrain_job_without_progress_seconds") == []
 
 
-@pytest.mark.parametrize("ledger", [None, {}, "soon", {"usd": "much"}])
-def test_a_ledger_that_says_nothing_is_passed_over(ledger: Any) -> None:
-    page = Page(replace(TRAINING, status=replace(STATUS, others={"ledger": ledger})))
-    assert page.of("spotrain_job_cost_dollars") == []
-    assert page.of("spotrain_job_budget_dollars") != []
-
-
 def test_the_number_of_series_grows_with_the_jobs_and_with_nothing_else() -> None:
     jobs = [replace(TRAINING, name=f"digits-{index}") for index in range(50)]
     older = replace(STATUS, restarts=Restarts(failures=99, disruptions=99, growths=99))
     busy = [replace(facts, status=older, world=world(4000, 64)) for facts in jobs]
-    assert len(Page(*jobs).samples()) == len(Page(*busy).samples()) == 50 * 26
+    assert len(Page(*jobs).samples()) == len(Page(*busy).samples()) == 50 * 21
 
 
 # --- What the controller holds ---

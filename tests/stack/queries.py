@@ -5,7 +5,10 @@ from datetime import UTC, datetime
 import promql_parser
 
 from spotrain.controller.meters import Meters
-from spotrain.controller.metrics import job_families
+from spotrain.controller.metrics import JobFacts, job_families
+from spotrain.controller.model import JobStatus
+from spotrain.controller.status import Condition, OfferStatus, Progress, Restarts, WorldStatus
+from tests.controller.builders import job, pod, pool, world
 
 OURS = "spotrain_"
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -46,9 +49,40 @@ def metrics_of(query: str) -> set[str]:
     return found
 
 
+def known_job() -> JobFacts:
+    """A job of which everything is known that the controller itself finds out.
+
+    What it hands on for other writers (`JobStatus.others`) is empty: a metric that is read off that
+    has no sample here, and so may be neither watched nor shown.
+    """
+    running = Condition("Running", "True", last_transition_time=NOW)
+    status = JobStatus(
+        conditions=(running,),
+        start_time=NOW,
+        completion_time=NOW,
+        offer=OfferStatus(pool="t4-spot", zone="a", since=NOW),
+        world=WorldStatus(number=1, size=1, since=NOW, step=1),
+        progress=Progress(step=1, at=NOW),
+        restarts=Restarts(),
+    )
+    return JobFacts(
+        namespace="jobs",
+        name="digits",
+        job=job(),
+        status=status,
+        pods=(pod(0),),
+        world=world(),
+        reports_steps=True,
+        pool=pool(),
+    )
+
+
 def our_metrics() -> set[str]:
     """Every name under which the controller's page has samples."""
-    names: set[str] = set()
-    for family in (*Meters().registry.collect(), *job_families([], NOW)):
-        names |= {family.name + suffix for suffix in SUFFIXES.get(family.type, ("",))}
-    return {name for name in names if name.startswith(OURS)}
+    own = {
+        family.name + suffix
+        for family in Meters().registry.collect()
+        for suffix in SUFFIXES.get(family.type, ("",))
+    }
+    jobs = {sample.name for family in job_families([known_job()], NOW) for sample in family.samples}
+    return {name for name in own | jobs if name.startswith(OURS)}

@@ -55,16 +55,15 @@ def test_a_rule_is_explained_where_it_says(rule: dict[str, Any]) -> None:
 
 def test_no_two_rules_share_a_name() -> None:
     names = [rule["alert"] for rule in RULES]
-    assert len(set(names)) == len(names) == 9
+    assert len(set(names)) == len(names) == 8
 
 
-def test_people_are_told_of_ends_stalls_and_budgets() -> None:
+def test_people_are_told_of_ends_and_stalls() -> None:
     told = {rule["alert"] for rule in RULES if "notify" in rule["labels"]}
     assert told >= {
         "SpotrainJobSucceeded",
         "SpotrainJobFailed",
         "SpotrainJobStalled",
-        "SpotrainBudgetReached",
         "SpotrainControllerDown",
     }
 

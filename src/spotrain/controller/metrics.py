@@ -3,10 +3,10 @@
 A job's series exist as long as the job does: labels never hold what grows without bound.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
@@ -16,8 +16,6 @@ from spotrain.controller.status import RUNNING
 from spotrain.job import ElasticJob, JobError, Pool
 
 JOB_LABELS: Final = ("namespace", "job")
-LEDGER: Final = "ledger"
-"""Where the status keeps what the job did and cost; absent until somebody has reckoned it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,15 +62,6 @@ def _of_spec(
     read: Callable[[ElasticJob], float | None],
 ) -> Callable[[JobFacts, datetime], list[Sample]]:
     return _one(lambda facts: read(facts.spec) if facts.spec else None)
-
-
-def _of_ledger(field: str, *, times: float = 1.0) -> Callable[[JobFacts, datetime], list[Sample]]:
-    def read(facts: JobFacts) -> float | None:
-        ledger: Any = facts.status.others.get(LEDGER)
-        value = ledger.get(field) if isinstance(ledger, Mapping) else None
-        return times * value if isinstance(value, int | float) else None
-
-    return _one(read)
 
 
 def _info(facts: JobFacts, _now: datetime) -> Iterator[Sample]:
@@ -196,28 +185,6 @@ JOB_METRICS: Final = (
         "spotrain_job_completion_timestamp_seconds",
         "When the job ended, in Unix time.",
         _one(lambda facts: _moment(facts.status.completion_time)),
-    ),
-    JobMetric(
-        "spotrain_job_budget_dollars",
-        "Dollars after which the job is stopped.",
-        _of_spec(lambda job: job.budget.max_dollars),
-    ),
-    # What the ledger knows, by its own names.
-    JobMetric("spotrain_job_cost_dollars", "Dollars spent on nodes.", _of_ledger("usd")),
-    JobMetric(
-        "spotrain_job_saved_dollars",
-        "Dollars saved against on-demand prices.",
-        _of_ledger("savedUsd"),
-    ),
-    JobMetric(
-        "spotrain_job_goodput_ratio",
-        "Share of what the nodes could have done that was kept.",
-        _of_ledger("goodput"),
-    ),
-    JobMetric(
-        "spotrain_job_lost_gpu_seconds",
-        "GPU time that was paid and not kept.",
-        _of_ledger("lostGpuHours", times=3600.0),
     ),
 )
 

@@ -4,12 +4,15 @@ from typing import Any
 
 import pytest
 
+from components.aws.storage.storage import DRIVER_SETTINGS
 from stacks.aws import manager_room
 from stacks.aws.allocatable import Size, allocatable
 from stacks.aws.manager_room import OURS, Ask, asked, nodes_needed
 from stacks.aws.schema import AwsSettings
 from stacks.aws.services import ManagerType, service_catalog
 from stacks.pages.stacks import QUARRY, config_of, recording_of, settings_of
+from stacks.platform_schema import Observability
+from stacks.preview import ROOT
 from stacks.recorder import Registration
 from stacks.schema import parse
 from tests.stack.invariants.registry import pod_of
@@ -44,6 +47,25 @@ def test_what_the_program_runs_asks_for_what_the_table_says() -> None:
     found = {name: next(asked_by(w) for w in workloads if w.name.startswith(name)) for name in OURS}
     assert found == OURS
     assert len(workloads) == len(OURS), "a workload that the table does not know"
+
+
+def test_the_driver_of_efs_asks_for_what_it_is_told_to() -> None:
+    requests = DRIVER_SETTINGS["controller"]["resources"]["requests"]
+    containers, replicas = 3, 2
+    cpu, memory = int(requests["cpu"][:-1]), int(requests["memory"][:-2])
+    expected = Ask(containers * cpu, containers * memory) * replicas
+    assert manager_room.ADD_ONS["aws-efs-csi-driver"] == expected
+
+
+def test_pages_say_what_metrics_ask_for() -> None:
+    """The row of the chart, the row of the disk's driver, and the setting's own words."""
+    chart = sum(manager_room.metrics(), manager_room.NOTHING)
+    driver = manager_room.EBS_CONTROLLER
+    page = (ROOT / "docs/observability.md").read_text()
+    for ask in (chart, driver):
+        room = f"{ask.cpu_millis / 1000:.1f} vCPU and {ask.memory_mib / 1024:.1f} GiB"
+        assert room in page
+        assert room in " ".join(str(Observability.model_fields["metrics"].description).split())
 
 
 @pytest.mark.parametrize("name", service_catalog().managers)
