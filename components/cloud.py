@@ -141,5 +141,5 @@ class Cloud:
     ready: tuple[pulumi.Resource, ...]
     """Pods can be scheduled, and mount the volume, once these exist. Whatever runs pods depends on
     them, so that a destroy removes the pods while there is still a node to stop them on."""
-    outputs: Mapping[str, pulumi.Input[str]]
+    outputs: Mapping[str, pulumi.Input[str | list[str]]]
     """What a person needs to know about this cloud: how to log in, how to mount the volume."""

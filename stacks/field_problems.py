@@ -46,7 +46,7 @@ def _problem(entry: Mapping[str, Any], model: type[BaseModel], example: str) -> 
     missing = entry["type"] == "missing" or _left_empty(entry, field)
     required = ("required; it has no default", f"add {path}; {example} has an example")
     rule, next_step = (
-        required if missing else wording.of(entry, field, _pattern_rule(field), example)
+        required if missing else wording.of(entry, field, _hint(field, "rule"), example)
     )
     specific = None if missing else wording.correction(entry)
     return Problem(
@@ -64,17 +64,13 @@ def _left_empty(entry: Mapping[str, Any], field: FieldInfo | None) -> bool:
     return named and entry["input"] is None and field is not None and field.is_required()
 
 
-def _pattern_rule(field: FieldInfo | None) -> str | None:
-    """The words beside a pattern, on the field or inside `Digest | None`."""
+def _hint(field: FieldInfo | None, key: str) -> str | None:
+    """The schema's own words (section.words), on the field or inside `Digest | None`."""
     inside = [part for a in get_args(field.annotation) for part in get_args(a)] if field else []
     places = [field, *(part for part in inside if isinstance(part, FieldInfo))]
-    return next((rule for place in places if (rule := _hint(place, "rule"))), None)
-
-
-def _hint(field: FieldInfo | None, key: str) -> str | None:
-    extra = field.json_schema_extra if field else None
-    value = extra.get(key) if isinstance(extra, dict) else None
-    return value if isinstance(value, str) else None
+    extras = [place.json_schema_extra for place in places if place]
+    values = (extra.get(key) for extra in extras if isinstance(extra, dict))
+    return next((value for value in values if isinstance(value, str)), None)
 
 
 def _sentence(text: str | None) -> str:

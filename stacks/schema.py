@@ -9,7 +9,7 @@ from difflib import get_close_matches
 import pulumi
 from pydantic import ValidationError
 
-from stacks import clouds
+from stacks import clouds, platform_rules
 from stacks.field_problems import from_pydantic
 from stacks.platform_schema import PlatformSettings
 from stacks.problems import UNSET, Problem, SettingsError, suggestion
@@ -27,7 +27,7 @@ def parse(document: object, *, source: str) -> PlatformSettings:
         settings = support.settings.model_validate(document)
     except ValidationError as error:
         raise SettingsError(source, from_pydantic(error, support)) from None
-    if problems := list(support.problems(settings)):
+    if problems := [*platform_rules.problems(settings), *support.problems(settings)]:
         raise SettingsError(source, problems)
     return settings
 

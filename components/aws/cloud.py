@@ -29,6 +29,8 @@ Resources = tuple[pulumi.Resource, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class AwsCloudArgs:
+    account: str | None
+    """The only one to build in; None: that of whoever runs the program."""
     network: NetworkArgs
     cluster: ClusterShape
     addon_versions: Mapping[str, str]
@@ -64,6 +66,7 @@ class AwsCloud(pulumi.ComponentResource):
         provider = aws.Provider(
             f"{name}-provider",
             region=args.network.region,
+            allowed_account_ids=[args.account] if args.account else None,
             opts=pulumi.ResourceOptions(parent=self),
         )
         self._child = pulumi.ResourceOptions(parent=self, providers=[provider])
@@ -105,7 +108,14 @@ class AwsCloud(pulumi.ComponentResource):
                 *storage.ready,
                 *(disks.ready if disks else ()),
             ),
-            outputs={"login": cluster.login_command, **storage.outputs},
+            outputs={
+                "region": args.network.region,
+                "clusterName": cluster.reference.name,
+                "login": cluster.login_command,
+                "vpcId": network.vpc_id,
+                "privateSubnetIds": pulumi.Output.all(*network.private_subnet_ids.values()),
+                **storage.outputs,
+            },
         )
         self.register_outputs({})
 

@@ -38,6 +38,7 @@ def aws_args(settings: "AwsSettings", tags: Tags) -> AwsCloudArgs:
     images = settings.images
     bases = {"training": images.training_base, "controller": images.controller_base}
     return AwsCloudArgs(
+        account=settings.account,
         network=_network(settings, tags),
         cluster=_cluster(settings),
         addon_versions=addon_versions(settings.cluster.version, settings.cluster.addon_versions),

@@ -17,6 +17,17 @@ SecurityGroupId = Annotated[
         json_schema_extra=words("the id of a security group, like sg-0123456789abcdef0"),
     ),
 ]
+AccountId = Annotated[
+    str,
+    Field(
+        pattern=r"^\d{12}$",
+        json_schema_extra=words(
+            "the 12 digits of an AWS account, in quotes",
+            "write what `aws sts get-caller-identity --query Account` prints, with its quotes: "
+            'account: "123456789012"',
+        ),
+    ),
+]
 FileSystemArn = Annotated[
     str,
     Field(
@@ -115,6 +126,10 @@ class AwsSettings(PlatformSettings):
 
     cloud: Literal["aws"]
     """The cloud to build on: aws."""
+    account: AccountId | None = None
+    """Number of the AWS account, in quotes; default none: the account of whoever runs the program.
+    With it, credentials of another account (a forgotten AWS_PROFILE) are refused before anything is
+    made."""
     region: str
     """Region of the cloud, such as us-east-1. No default: it decides price, latency and law."""
     zones: Annotated[tuple[str, ...], Field(min_length=2)]

@@ -251,6 +251,10 @@ BROKEN = [
         "a version like v1.14",
         id="addon-version",
     ),
+    pytest.param(change("account", "1234"), "account", "12 digits", id="short-account"),
+    pytest.param(
+        change("account", 123456789012), "account", 'quotes: "123456789012"', id="account-as-number"
+    ),
     pytest.param(change("images", {"build": False}), "images.training", "digest", id="no-image"),
     pytest.param(
         change("observability", {"notify": ["ada@example.com"]}),

@@ -1,5 +1,7 @@
 """The whole program on AWS: what it tells a person, and what it leaves out when asked to."""
 
+import json
+
 import pytest
 
 from stacks.aws.schema import AwsSettings
@@ -10,10 +12,24 @@ from stacks.recorder import Recording
 def test_outputs_are_what_a_person_needs_next(recording: Recording, settings: AwsSettings) -> None:
     outputs = recording.outputs
     grafana = {"grafana"} if settings.observability.metrics else set()
-    assert outputs.keys() == {"jobNamespace", "trainingImage", "login", "fileSystem", *grafana}
+    network = {"region", "vpcId", "privateSubnetIds", "clusterName", "login"}
+    assert outputs.keys() == {"jobNamespace", "trainingImage", "fileSystem", *network, *grafana}
+    assert outputs["region"] == settings.region
+    assert len(outputs["privateSubnetIds"]) == len(settings.zones)
+    assert outputs["login"].endswith(f" --name {outputs['clusterName']}")
     assert outputs["jobNamespace"] == settings.jobs.namespace
     assert "@sha256:" in outputs["trainingImage"]
     assert outputs["login"].startswith("aws eks update-kubeconfig --region " + settings.region)
+
+
+@pytest.mark.parametrize(("account", "allowed"), [(None, None), ("123456789012", ["123456789012"])])
+def test_a_named_account_is_the_only_one_that_is_built_in(
+    account: str | None, allowed: list[str] | None
+) -> None:
+    config = read_config("dev")
+    config["settings"]["account"] = account
+    (provider,) = run_program(ROOT / "__main__.py", "dev", config).of_type("pulumi:providers:aws")
+    assert provider.inputs.get("allowedAccountIds") == (json.dumps(allowed) if allowed else None)
 
 
 def test_given_images_are_used_and_nothing_is_built() -> None:
