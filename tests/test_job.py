@@ -40,6 +40,24 @@ def test_min_and_max_default_to_the_replicas_wanted() -> None:
     assert (job.min_replicas, job.max_replicas) == (4, 4)
 
 
+@pytest.mark.parametrize(
+    ("spec", "sizes"),
+    [
+        pytest.param({"minReplicas": 1, "maxReplicas": 3}, (1, 3, 3), id="too-many"),
+        pytest.param({"minReplicas": 10, "maxReplicas": 12}, (10, 12, 10), id="too-few"),
+        pytest.param({"maxReplicas": 3}, (3, 3, 3), id="min-left-out"),
+        pytest.param({"minReplicas": 10}, (10, 10, 10), id="max-left-out"),
+        pytest.param({}, (9, 9, 9), id="both-left-out"),
+    ],
+)
+def test_a_number_of_workers_outside_the_limits_counts_as_the_nearer_one(
+    spec: dict[str, Any], sizes: tuple[int, int, int]
+) -> None:
+    job = parse_job(document(**spec, worker={"replicas": 9}))
+    assert (job.min_replicas, job.max_replicas, job.replicas) == sizes
+    assert job.asked_replicas == 9
+
+
 def test_our_additions_have_the_documented_defaults() -> None:
     job = parse_job(document())
     assert (job.placement.gpu, job.placement.pools) == (None, ())
@@ -48,7 +66,10 @@ def test_our_additions_have_the_documented_defaults() -> None:
     assert job.elastic.allowed_replicas == ()
     assert job.elastic.growth_delay_seconds == 30
     assert job.elastic.progress_deadline_seconds == 900
+    assert job.elastic.min_replicas_timeout_seconds is None
     assert job.budget.max_dollars is None
+    assert (job.success_policy, job.pod_disruption_budget) == ("AnyWorker", False)
+    assert job.disruption_exit_codes == {130, 137, 138, 143}
 
 
 def test_the_run_policy_has_defaults_that_end_a_job_in_time() -> None:

@@ -8,7 +8,6 @@ import pytest
 from spotrain.controller.progress import report
 from spotrain.controller.status import JobStatus, Restarts, WorldStatus
 from spotrain.controller.stored import (
-    UNPUBLISHED,
     merge_patch,
     number_patch,
     read_status,
@@ -81,27 +80,19 @@ def test_a_job_that_never_had_a_world_has_number_zero(document: Any) -> None:
 # --- World numbers ---
 
 
-def test_recording_a_number_changes_the_world_and_nothing_else() -> None:
-    patch = number_patch({"world": WORLD, "attempt": 1}, 4, NOW)
-    assert patch == {"world": {**WORLD, "number": 4, "step": UNPUBLISHED}}
-
-
-def test_the_first_number_makes_a_world_without_members() -> None:
-    assert number_patch({}, 1, NOW)["world"] == {
-        "number": 1,
-        "size": 0,
-        "since": "2026-01-01T12:00:00Z",
-        "step": UNPUBLISHED,
-    }
+@pytest.mark.parametrize("document", [{}, {"world": WORLD}])
+def test_recording_a_number_changes_nothing_else(document: dict[str, Any]) -> None:
+    stored = merged(document, number_patch(9))
+    assert recorded_number(stored) == 9
+    assert {**stored, "recordedWorld": None} == {**document, "recordedWorld": None}
 
 
 @pytest.mark.parametrize("document", [{}, {"world": WORLD}])
 def test_the_reconciler_never_lowers_a_recorded_number(document: dict[str, Any]) -> None:
-    stored = merged(document, number_patch(document, 9, NOW))
-    status = replace(read_status(stored), attempt=1)
-    after = merged(stored, status_patch(stored, status))
+    before = replace(read_status(document), attempt=1)
+    stored = merged(document, number_patch(9))
+    after = merged(stored, status_patch(stored, before))
     assert recorded_number(after) == 9
-    assert after["world"]["step"] == UNPUBLISHED
     assert after["attempt"] == 1
 
 
@@ -110,27 +101,16 @@ def test_a_status_of_an_older_world_never_lowers_the_number() -> None:
     assert "world" not in status_patch({**older.to_document(), "world": WORLD}, older)
 
 
-def test_a_recorded_world_is_reported_as_new_and_as_growth_once_it_is_published() -> None:
-    stored = merged({"world": WORLD}, number_patch({"world": WORLD}, 4, NOW))
-    observed = seen(status=read_status(stored), world=world(4, size=3))
-    found = report(observed, NOW)
+def test_a_job_of_a_controller_that_kept_the_number_in_the_world_goes_on_above_it() -> None:
+    assert recorded_number({"world": WORLD}) == 3
+
+
+@pytest.mark.parametrize(("before", "growths"), [({"world": WORLD}, 1), ({}, 0)])
+def test_a_recorded_world_is_reported_as_new_once_it_is_published(
+    before: dict[str, Any], growths: int
+) -> None:
+    stored = merged(before, number_patch(4))
+    found = report(seen(status=read_status(stored), world=world(4, size=3)), NOW)
     assert found.world is not None
     assert (found.world.number, found.world.size, found.world.step) == (4, 3, 100)
-    assert found.growths == 1
-
-
-def test_the_first_world_is_reported_and_is_no_growth() -> None:
-    stored = merged({}, number_patch({}, 1, NOW))
-    found = report(seen(status=read_status(stored), world=world(1, size=3)), NOW)
-    assert found.world is not None
-    assert (found.world.number, found.growths) == (1, 0)
-
-
-def test_numbers_that_are_recorded_one_after_the_other_keep_the_last_worlds_size() -> None:
-    stored: Any = {"world": WORLD}
-    for number in (4, 5, 6):
-        stored = merged(stored, number_patch(stored, number, NOW))
-    assert recorded_number(stored) == 6
-    published = read_status(stored).world
-    assert published is not None
-    assert (published.number, published.size) == (5, 2)
+    assert found.growths == growths

@@ -140,7 +140,7 @@ class Recording:
     @property
     def written(self) -> list[tuple[str, int]]:
         return [
-            (body["metadata"]["resourceVersion"], body["status"]["world"]["number"])
+            (body["metadata"]["resourceVersion"], body["status"]["recordedWorld"])
             for _, body in self.kube.of("patch")
         ]
 

@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 from spotrain.controller.conditions import fails, holds, set_conditions
 from spotrain.controller.status import (
     Condition,
+    Disruption,
     FailureMark,
     JobStatus,
     OfferStatus,
     Progress,
     ReplicaStatus,
     Restarts,
+    Stall,
     WorldStatus,
 )
 from tests.controller.builders import NOW, after
@@ -45,9 +47,13 @@ statuses = st.builds(
     offer=st.none() | st.builds(OfferStatus, st.just("t4"), st.just("a"), times),
     world=st.none() | st.builds(WorldStatus, counts, counts, times, counts),
     progress=st.none() | st.builds(Progress, counts, times),
-    restarts=st.builds(Restarts, counts, counts, counts),
+    recorded_world=counts,
+    restarts=st.builds(Restarts, counts, counts, counts, counts),
     attempt=counts,
     last_failure=st.none() | st.builds(FailureMark, times, counts),
+    last_stall=st.none() | st.builds(Stall, counts, counts, times),
+    last_disruption=st.none()
+    | st.builds(Disruption, st.text(max_size=5), st.text(max_size=5), st.text(max_size=5), times),
     counted_pods=st.lists(st.text(max_size=5), max_size=3).map(tuple),
     others=st.just({"ledger": {"dollars": 1.5}, "history": [{"number": 1}]}),
 )

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
 from spotrain.controller.kube import FAULTS, JOBS, LOST, Conflict, Kube, NotFound, Object
@@ -67,6 +66,6 @@ class Recorder:
     async def _write(self, seen: SeenJob, number: int) -> Object:
         body: dict[str, Any] = {
             "metadata": {"resourceVersion": seen.version, "uid": seen.uid},
-            "status": number_patch(seen.stored, number, datetime.now(UTC)),
+            "status": number_patch(number),
         }
         return await self._kube.patch(JOBS, seen.namespace, seen.name, body, subresource="status")

@@ -91,6 +91,8 @@ class Restarts(_Part):
     """Workers taken away: nodes reclaimed or drained, preemption, kills."""
     growths: int = 0
     """Worlds larger than the one before."""
+    in_place: int = 0
+    """Failures and stalls that the coordinator has answered with a restart inside the pods."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,25 @@ class FailureMark(_Part):
 
     at: datetime
     streak: int
+
+
+@dataclass(frozen=True)
+class Stall(_Part):
+    """A world that was restarted because it no longer did any step."""
+
+    world: int
+    step: int
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Disruption(_Part):
+    """The last worker that was taken away; peers that fall right after it fell with it."""
+
+    pod: str
+    node: str
+    reason: str
+    at: datetime
 
 
 @dataclass(frozen=True)
@@ -114,11 +135,15 @@ class JobStatus(_Part):
     """Label selector of the pods, for the scale subresource."""
     offer: OfferStatus | None = None
     world: WorldStatus | None = None
+    recorded_world: int = 0
+    """Highest world number ever handed out; its world may not be published yet."""
     progress: Progress | None = None
     restarts: Restarts = Restarts()
     attempt: int = 0
     """Rises with every resumption; an external rendezvous is never met twice."""
     last_failure: FailureMark | None = None
+    last_stall: Stall | None = None
+    last_disruption: Disruption | None = None
     counted_pods: tuple[str, ...] = ()
     """Uids of pods whose end was counted already and that are still there."""
     others: Mapping[str, Any] = field(default_factory=dict)

@@ -8,8 +8,16 @@ from pydantic import ValidationError
 
 from spotrain import contract
 from spotrain.job.documents import InvalidDocument, Problem, explain, without_nulls
-from spotrain.job.rules import effective_run_policy, find_problems, largest, least
-from spotrain.job.spec import Budget, Document, Elastic, Placement, RestartPolicy, RunPolicy
+from spotrain.job.rules import clamped, effective_run_policy, find_problems, largest, least
+from spotrain.job.spec import (
+    Budget,
+    Document,
+    Elastic,
+    Placement,
+    RestartPolicy,
+    RunPolicy,
+    SuccessPolicy,
+)
 from spotrain.job.template import gpus_of
 
 
@@ -28,10 +36,16 @@ class ElasticJob:
     min_replicas: int
     max_replicas: int
     replicas: int
+    """Workers wanted: what was asked for, brought into min_replicas to max_replicas."""
+    asked_replicas: int
+    """As written; `kubectl scale` and autoscalers know no limits."""
     template: Mapping[str, Any]
     rdzv_endpoint: str
     suspend: bool
     managed_by: str
+    success_policy: SuccessPolicy
+    disruption_exit_codes: frozenset[int]
+    pod_disruption_budget: bool
     restart_policy: RestartPolicy
     placement: Placement
     elastic: Elastic
@@ -71,12 +85,16 @@ def _job(parsed: Document) -> ElasticJob:
         labels=parsed.metadata.labels,
         min_replicas=least(spec),
         max_replicas=largest(spec),
-        replicas=worker.replicas,
+        replicas=clamped(spec),
+        asked_replicas=worker.replicas,
         restart_policy=worker.restart_policy,
         template=worker.template,
         rdzv_endpoint=spec.rdzv_endpoint,
         suspend=spec.suspend,
         managed_by=spec.managed_by,
+        success_policy=spec.success_policy,
+        disruption_exit_codes=contract.RETRYABLE_EXIT_CODES | set(spec.disruption_exit_codes),
+        pod_disruption_budget=spec.pod_disruption_budget,
         placement=spec.placement,
         elastic=spec.elastic,
         budget=spec.budget,

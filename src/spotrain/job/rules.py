@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from spotrain import contract
 from spotrain.job.documents import MAX_NAME, Problem, explain
-from spotrain.job.spec import Document, RunPolicy, Spec
+from spotrain.job.spec import MAX_REPLICAS, Document, RunPolicy, Spec
 from spotrain.job.template import Template, worker_name
 
 WORKER_PATH = f"spec.replicaSpecs.{contract.WORKER}"
@@ -23,12 +23,23 @@ def find_problems(parsed: Document) -> Iterator[Problem]:
 
 def least(spec: Spec) -> int:
     """minReplicas, which upstream lets default to the replicas wanted."""
-    return spec.min_replicas or spec.replica_specs.worker.replicas
+    replicas = spec.replica_specs.worker.replicas
+    return spec.min_replicas or min(replicas, spec.max_replicas or replicas)
 
 
 def largest(spec: Spec) -> int:
     """maxReplicas, which upstream lets default to the replicas wanted."""
-    return spec.max_replicas or spec.replica_specs.worker.replicas
+    replicas = spec.replica_specs.worker.replicas
+    return spec.max_replicas or max(replicas, spec.min_replicas or replicas)
+
+
+def clamped(spec: Spec) -> int:
+    """The replicas wanted, within the job's limits.
+
+    Whoever scales a job (`kubectl scale`, an autoscaler) does not know them; refusing the number
+    would leave the old one in force, which is further from what was wanted than the limit is.
+    """
+    return min(max(spec.replica_specs.worker.replicas, least(spec)), largest(spec))
 
 
 def effective_run_policy(spec: Spec) -> RunPolicy:
@@ -73,19 +84,23 @@ def _name_problems(parsed: Document) -> Iterator[Problem]:
 
 
 def _size_problems(spec: Spec) -> Iterator[Problem]:
-    low, high, replicas = least(spec), largest(spec), spec.replica_specs.worker.replicas
-    bounds = f"minReplicas {low} to maxReplicas {high}"
+    low, high = least(spec), largest(spec)
     if low > high:
         message = f"{low} is above maxReplicas, {high}; lower it or raise spec.maxReplicas."
         yield Problem("spec.minReplicas", message)
         return
-    if not low <= replicas <= high:
-        given = "replicas" in spec.replica_specs.worker.model_fields_set
-        said = str(replicas) if given else f"{replicas} (the default)"
-        yield Problem(f"{WORKER_PATH}.replicas", f"{said} lies outside {bounds}; set it between.")
+    if spec.success_policy == "AllWorkers" and low != high:
+        message = (
+            f"'AllWorkers' needs minReplicas equal to maxReplicas, not {low} and {high}: a worker "
+            "that joins late has nothing left to finish; set AnyWorker, or one fixed size."
+        )
+        yield Problem("spec.successPolicy", message)
+    # Limits that only follow from `replicas` move with it, and scaling must never break a job.
+    low, high = spec.min_replicas or 1, spec.max_replicas or MAX_REPLICAS
     for index, size in enumerate(spec.elastic.allowed_replicas):
         if not low <= size <= high:
             path = f"spec.elastic.allowedReplicas[{index}]"
+            bounds = f"minReplicas {low} to maxReplicas {high}"
             yield Problem(
                 path, f"{size} lies outside {bounds}, so no world can have it; remove it."
             )

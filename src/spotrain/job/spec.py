@@ -15,7 +15,9 @@ MAX_REPLICAS: Final = 1000
 CleanPodPolicy = Literal["All", "Running", "None"]
 RestartPolicy = Literal["Always", "OnFailure", "Never", "ExitCode"]
 CapacityPolicy = Literal["spotThenOnDemand", "spot", "onDemand"]
+SuccessPolicy = Literal["AnyWorker", "AllWorkers"]
 Count = Annotated[int, Field(ge=1, le=MAX_REPLICAS)]
+ExitCode = Annotated[int, Field(ge=128, le=255)]
 
 
 class Placement(Section):
@@ -40,8 +42,10 @@ class Elastic(Section):
     """sizes that a world may have, where the model allows only some; empty: every size"""
     growth_delay_seconds: Annotated[int, Field(ge=0)] = 30
     """seconds to wait for further newcomers before the world grows"""
-    progress_deadline_seconds: Annotated[int, Field(ge=1)] = 900
-    """seconds without a finished step after which the workers are restarted"""
+    progress_deadline_seconds: Annotated[int, Field(ge=0)] = 900
+    """seconds without a finished step after which the world is restarted; 0: never"""
+    min_replicas_timeout_seconds: Annotated[int, Field(ge=1)] | None = None
+    """seconds with fewer than minReplicas ready workers after which the job fails; absent: never"""
 
 
 class Budget(Section):
@@ -96,6 +100,12 @@ class Spec(RunPolicy):
     """workers above which the job never grows"""
     suspend: bool = False
     """true: the job gives its nodes back and waits"""
+    success_policy: SuccessPolicy = "AnyWorker"
+    """whose success is the job's: AnyWorker, the first one's; AllWorkers, everybody's"""
+    disruption_exit_codes: Annotated[tuple[ExitCode, ...], Strict(False)] = ()
+    """exit codes from 128 that mean a worker was taken away, besides 130, 137, 138 and 143"""
+    pod_disruption_budget: bool = False
+    """true: evictions that would leave fewer than minReplicas workers are refused"""
     managed_by: str = ""
     """who reconciles the job; empty: spotrain"""
     placement: Placement = Placement()
