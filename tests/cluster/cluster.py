@@ -22,6 +22,7 @@ REPOSITORY = Path(__file__).parents[2]
 WAIT_SECONDS = 30.0
 NAMESPACES = Kind("/api/v1", "namespaces")
 ACCOUNTS = Kind("/api/v1", "serviceaccounts")
+CRDS = Kind("/apis/apiextensions.k8s.io/v1", "customresourcedefinitions")
 BINDINGS = Kind("/apis/rbac.authorization.k8s.io/v1", "rolebindings")
 KINDS = {
     "Namespace": NAMESPACES,
@@ -30,7 +31,7 @@ KINDS = {
     "ClusterRoleBinding": Kind("/apis/rbac.authorization.k8s.io/v1", "clusterrolebindings"),
     "Role": Kind("/apis/rbac.authorization.k8s.io/v1", "roles"),
     "RoleBinding": BINDINGS,
-    "CustomResourceDefinition": Kind("/apis/apiextensions.k8s.io/v1", "customresourcedefinitions"),
+    "CustomResourceDefinition": CRDS,
 }
 
 
@@ -40,8 +41,7 @@ async def install(kube: Kube) -> None:
         for document in yaml.safe_load_all((REPOSITORY / "k8s" / file).read_text()):
             namespace = document["metadata"].get("namespace", "")
             await kube.apply(KINDS[document["kind"]], namespace, document)
-    crds = KINDS["CustomResourceDefinition"]
-    await until(kube, crds, "", lambda items: any(map(_is_established, items)))
+    await until(kube, CRDS, "", lambda items: any(map(_is_established, items)))
 
 
 def _is_established(crd: Object) -> bool:
