@@ -75,6 +75,6 @@ watch = Observability("watch", ObservabilityArgs(wanted=settings.observability, 
 
 # 9. Outputs: what a person, or a script, needs next
 pulumi.export("jobNamespace", jobs.name)
-pulumi.export("trainingImage", cloud.images.training)
-for name, value in {**cloud.outputs, **watch.outputs}.items():
+images = {"trainingImage": cloud.images.training, "controllerImage": cloud.images.controller}
+for name, value in {**images, **cloud.outputs, **watch.outputs}.items():
     pulumi.export(name, value)

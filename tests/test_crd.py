@@ -192,7 +192,7 @@ def test_every_example_is_valid(path: Path) -> None:
         if written["kind"] == contract.KIND:
             jsonschema.validate(written, schema_of())
             assert parse_job(written).name == path.stem
-        else:
+        elif written["kind"] == "ConfigMap":
             assert written["metadata"]["name"] == contract.POOLS_CONFIGMAP
             assert written["metadata"]["namespace"] == contract.SYSTEM_NAMESPACE
             assert parse_pools(written["data"][contract.POOLS_KEY])

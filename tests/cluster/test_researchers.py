@@ -6,10 +6,12 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+import yaml
 
 from spotrain import contract
 from spotrain.controller import kube as kinds
 from spotrain.controller.kube import Kind, Kube, KubeError, Object
+from stacks.preview import ROOT
 from stacks.recorder import Recording
 from tests.cluster.cluster import ACCOUNTS, KINDS, NAMESPACES, WAIT_SECONDS, install
 from tests.cluster.server import ApiServer
@@ -27,6 +29,7 @@ OTHERS = {
     "ResourceQuota": QUOTAS,
 }
 SYSTEM = contract.SYSTEM_NAMESPACE
+DATA_POD = yaml.safe_load((ROOT / "k8s/examples/data.yaml").read_text())["spec"]["template"]["spec"]
 EJ, RBAC = contract.GROUP, "rbac.authorization.k8s.io"
 _numbers = itertools.count()
 
@@ -217,6 +220,11 @@ async def test_a_sweep_that_runs_away_is_stopped(kube: Kube) -> None:
     assert "exceeded quota: spotrain-jobs" in await refusal(kube, body, kind=kinds.JOBS)
 
 
+async def test_the_way_to_the_volume_gets_in_while_jobs_hold_every_gpu(kube: Kube) -> None:
+    await set_used(kube, **{contract.PRIORITY_NORMAL: {"requests.nvidia.com/gpu": "16"}})
+    assert await refusal(kube, {**a_pod(), "spec": DATA_POD}) == ""
+
+
 @pytest.mark.parametrize("name", ["system-node-critical", "system-cluster-critical"])
 async def test_no_job_takes_a_priority_of_the_system(kube: Kube, name: str) -> None:
     await set_used(kube)
@@ -245,6 +253,7 @@ async def test_the_judge_of_the_stacks_tests_judges_as_the_api_server_does(kube:
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
     await kube.apply(ACCOUNTS, "strict", account)
     assert await refusal(kube, {**a_pod(), "spec": GOOD}, "strict") == ""
+    assert await refusal(kube, {**a_pod(), "spec": DATA_POD}, "strict") == ""
     for fault, change in BAD.items():
         body = {**a_pod(), "spec": changed(*change)}
         assert "violates PodSecurity" in await refusal(kube, body, "strict"), fault

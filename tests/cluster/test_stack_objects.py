@@ -12,6 +12,7 @@ from typing import Any
 
 import pulumi_kubernetes as k8s
 import pytest
+import yaml
 
 from components.cloud import (
     ClassVolume,
@@ -23,7 +24,7 @@ from components.cloud import (
 )
 from components.platform.shared_volume import SharedVolumes, SharedVolumesArgs
 from stacks.pages.stacks import QUARRY, recording_of
-from stacks.preview import stack_names
+from stacks.preview import ROOT, stack_names
 from stacks.recorder import Recording, record
 from tests.cluster.objects import Object, Objects, body_of, in_order, objects_at
 from tests.cluster.server import etcd_for_api_server
@@ -34,6 +35,10 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:NodeGroup uses:DeprecationWarning"),
 ]
 STACKS = (*stack_names(), QUARRY.stem)
+EXAMPLES = sorted(
+    file for file in (ROOT / "k8s" / "examples").glob("*.yaml") if file.name != "pools.yaml"
+)
+"""The pools are the stack's own to write."""
 RELEASE = "kubernetes:helm.sh/v3:Release"
 FOREIGN_GROUPS = {"monitoring.coreos.com": "the metrics release brings its kinds along"}
 OF_KUBERNETES = {
@@ -182,6 +187,13 @@ def test_every_kind_of_volume_is_accepted(stack: str, trial: Trial) -> None:
     assert made.refused == {}
     assert len(made.bodies) == 3 + 4 + 4  # a class makes its volume by itself
     trial.bodies.extend(made.bodies)
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_every_example_is_accepted_beside_it(file: Path, trial: Trial) -> None:
+    for body in yaml.safe_load_all(file.read_text()):
+        assert trial.objects.apply(body) == ""
+        trial.bodies.append(body)
 
 
 def test_all_of_it_goes_again_in_reverse_and_waits_for_nobody_who_may_be_gone(

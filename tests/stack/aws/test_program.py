@@ -13,7 +13,14 @@ def test_outputs_are_what_a_person_needs_next(recording: Recording, settings: Aw
     outputs = recording.outputs
     grafana = {"grafana"} if settings.observability.metrics else set()
     network = {"region", "vpcId", "privateSubnetIds", "clusterName", "login"}
-    assert outputs.keys() == {"jobNamespace", "trainingImage", "fileSystem", *network, *grafana}
+    assert outputs.keys() == {
+        "jobNamespace",
+        "trainingImage",
+        "controllerImage",
+        "fileSystem",
+        *network,
+        *grafana,
+    }
     assert outputs["region"] == settings.region
     assert len(outputs["privateSubnetIds"]) == len(settings.zones)
     assert outputs["login"].endswith(f" --name {outputs['clusterName']}")
