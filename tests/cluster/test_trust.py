@@ -110,9 +110,15 @@ async def meet(
         world = await one.hear(protocol.NewWorld)
         stored = await namespace.kube.get(kinds.JOBS, namespace.name, "digits")
         assert await two.hear(protocol.NewWorld) == world
-        settled = await namespace.until_job(lambda job: job["status"]["world"]["step"] >= 0)
+        settled = await namespace.until_job(lambda job: published(job) == world.number)
         assert settled["status"]["world"]["size"] == 2
-    return world.number, stored["status"]["world"]["number"]
+    return world.number, stored["status"]["recordedWorld"]
+
+
+def published(job: Object) -> int:
+    """The world that the status shows."""
+    number: int = job["status"].get("world", {}).get("number", 0)
+    return number
 
 
 async def test_a_world_is_stored_before_it_is_published_and_numbers_outlive_the_controller(
