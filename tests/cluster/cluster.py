@@ -1,6 +1,7 @@
 """One namespace of the real API server, and a controller process for it."""
 
 import asyncio
+import contextlib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ import yaml
 from spotrain import contract
 from spotrain.controller import kube as kinds
 from spotrain.controller.environment import CA_FILE
-from spotrain.controller.kube import Kind, Kube, Object
+from spotrain.controller.kube import Conflict, Kind, Kube, Object
 from spotrain.controller.mirror import Mirror
 from spotrain.controller.pod import CA_CONFIGMAP
 from spotrain.controller.settings import ENV_COORDINATOR_PORT, ENV_PROBE_PORT
@@ -23,6 +24,8 @@ WAIT_SECONDS = 30.0
 NAMESPACES = Kind("/api/v1", "namespaces")
 ACCOUNTS = Kind("/api/v1", "serviceaccounts")
 CRDS = Kind("/apis/apiextensions.k8s.io/v1", "customresourcedefinitions")
+VOLUMES = Kind("/api/v1", "persistentvolumes")
+CLAIMS = Kind("/api/v1", "persistentvolumeclaims")
 BINDINGS = Kind("/apis/rbac.authorization.k8s.io/v1", "rolebindings")
 KINDS = {
     "Namespace": NAMESPACES,
@@ -85,9 +88,10 @@ class Namespace:
         await self.kube.create(
             NAMESPACES, "", {"apiVersion": "v1", "kind": "Namespace", **metadata}
         )
-        # In a whole cluster its controller manager makes this one.
+        # In a whole cluster its controller manager makes this one, a moment later.
         account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
-        await self.kube.create(ACCOUNTS, self.name, account)
+        with contextlib.suppress(Conflict):
+            await self.kube.create(ACCOUNTS, self.name, account)
         await self.kube.create(BINDINGS, self.name, _binding())
 
     async def submit(self, name: str, replicas: int, **spec: Any) -> Object:
@@ -105,6 +109,27 @@ class Namespace:
             },
         }
         return await self.kube.create(kinds.JOBS, self.name, body)
+
+    async def claim(self, name: str) -> None:
+        """A claim and the volume behind it, as the stack makes them for shared files."""
+        volume = f"{self.name}-{name}"
+        common = {
+            "accessModes": ["ReadWriteMany"],
+            "storageClassName": "",
+        }
+        size = {"storage": "1Gi"}
+        claim = {"namespace": self.name, "name": name}
+        source = {"nfs": {"server": "files.invalid", "path": "/"}}
+        await self.kube.create(
+            VOLUMES,
+            "",
+            {
+                "metadata": {"name": volume},
+                "spec": {**common, "capacity": size, "claimRef": claim, **source},
+            },
+        )
+        spec = {**common, "volumeName": volume, "resources": {"requests": size}}
+        await self.kube.create(CLAIMS, self.name, {"metadata": {"name": name}, "spec": spec})
 
     async def until_pods(self, holds: Callable[[list[Object]], bool]) -> list[Object]:
         return await until(self.kube, kinds.PODS, self.name, holds)

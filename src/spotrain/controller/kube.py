@@ -141,10 +141,15 @@ class Kube:
         body: Mapping[str, Any],
         *,
         subresource: str = "",
+        strategic: bool = False,
     ) -> Object:
-        """A merge patch; a `metadata.resourceVersion` in it is a precondition."""
+        """A merge patch; `metadata.resourceVersion` and `metadata.uid` in it are preconditions.
+
+        A strategic one, which Kubernetes' own kinds know, merges conditions by their type.
+        """
         path = kind.path(namespace, name, subresource)
-        return await self._ask("PATCH", path, _MANAGED, body=body, as_type=_MERGE)
+        as_type = _STRATEGIC if strategic else _MERGE
+        return await self._ask("PATCH", path, _MANAGED, body=body, as_type=as_type)
 
     async def apply(self, kind: Kind, namespace: str, body: Mapping[str, Any]) -> Object:
         """Server-side apply: made if it is not there, and ours again where it was changed."""
@@ -199,6 +204,7 @@ class Kube:
 
 _MANAGED: Final = {"fieldManager": FIELD_MANAGER}
 _MERGE: Final = "application/merge-patch+json"
+_STRATEGIC: Final = "application/strategic-merge-patch+json"
 _APPLY: Final = "application/apply-patch+yaml"
 
 

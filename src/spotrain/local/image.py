@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from spotrain.job import worker_container
+from spotrain.local.expansion import expand
 
 
 class NotLocal(ValueError):
@@ -54,13 +55,13 @@ def plan_launch(
     command = container.get("command") or list(image.entrypoint)
     variables = _environment(container, fields)
     words = [*command, *(container.get("args") or [])]
-    expanded = [_expand(_relocate(word, mounts), variables) for word in words]
-    environment = {name: _relocate(value, mounts) for name, value in variables.items()}
+    expanded = [expand(relocate(word, mounts), variables) for word in words]
+    environment = {name: relocate(value, mounts) for name, value in variables.items()}
     workdir = container.get("workingDir")
     return Launch(
         command=tuple(expanded),
         environment={**_inherited(), **environment, **extra},
-        workdir=Path(_relocate(workdir, mounts)) if workdir else image.workdir,
+        workdir=Path(relocate(workdir, mounts)) if workdir else image.workdir,
     )
 
 
@@ -100,7 +101,8 @@ def _mounts(
     return mounts
 
 
-def _relocate(word: str, mounts: Mapping[str, str]) -> str:
+def relocate(word: str, mounts: Mapping[str, str]) -> str:
+    """The word with mount paths at the beginning of it, or after one of =:, as their folders."""
     for path, folder in mounts.items():
         word = re.sub(rf"(^|[=:,]){re.escape(path)}(?=/|$|[:,])", rf"\g<1>{folder}", word)
     return word
@@ -111,7 +113,7 @@ def _environment(container: Mapping[str, Any], fields: Mapping[str, str]) -> dic
     for entry in container.get("env") or []:
         name = entry["name"]
         if "value" in entry:
-            variables[name] = _expand(str(entry["value"]), variables)
+            variables[name] = expand(str(entry["value"]), variables)
             continue
         path = entry.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath")
         if path not in fields:
@@ -121,8 +123,3 @@ def _environment(container: Mapping[str, Any], fields: Mapping[str, str]) -> dic
             )
         variables[name] = fields[path]
     return variables
-
-
-def _expand(text: str, variables: Mapping[str, str]) -> str:
-    """Kubernetes' $(NAME); a name that is not set stays as it is written."""
-    return re.sub(r"\$\((\w+)\)", lambda found: variables.get(found[1], found[0]), text)

@@ -59,6 +59,7 @@ class PodProcess:
             await self._task
 
     def _signal(self, number: signal.Signals) -> None:
+        """To the first process, as a container's runtime does; its end is the end of them all."""
         if self._process is not None and self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 self._process.send_signal(number)
@@ -89,6 +90,8 @@ class PodProcess:
         if self._stopping:  # told to end while it was being started
             self.kill()
         code = await self._process.wait()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         if self._killer is not None:
             self._killer.cancel()
         self._ended(code if code >= 0 else 128 - code)

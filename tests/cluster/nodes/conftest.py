@@ -1,0 +1,62 @@
+"""A whole cluster for all tests of this folder, with nodes whose pods are processes."""
+
+import itertools
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from spotrain.controller.kube import Kube
+from spotrain.local.image import Image
+from spotrain.local.kubelet import Kubelet, Options
+from tests.cluster.cluster import Namespace, install
+from tests.cluster.control_plane import (
+    BINARIES,
+    HEARTBEAT_SECONDS,
+    ControlPlane,
+    control_plane,
+)
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def plane(binaries: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    missing = [name for name in BINARIES if not (binaries / name).is_file()]
+    if missing:
+        pytest.skip(f"needs a whole control plane: KUBEBUILDER_ASSETS has no {missing[0]}")
+    with control_plane(binaries, tmp_path_factory.mktemp("plane")) as made:
+        yield made
+
+
+@pytest.fixture
+async def kube(plane: ControlPlane) -> AsyncIterator[Kube]:
+    async with plane.server.client() as http:
+        yield plane.server.kube(http)
+
+
+@pytest.fixture
+async def place(plane: ControlPlane, kube: Kube) -> Namespace:
+    """A namespace of the whole cluster, with the platform installed."""
+    made = Namespace(plane.server, kube, f"nodes-{next(_numbers)}")
+    await install(kube)
+    await made.create()
+    return made
+
+
+@pytest.fixture
+async def kubelet(kube: Kube, tmp_path: Path) -> AsyncIterator[Kubelet]:
+    """Without nodes as yet. Its containers run in the repository's root."""
+    options = Options(
+        folder=tmp_path / "kubelet",
+        image=Image(workdir=REPOSITORY),
+        claims={"efs": tmp_path / "efs"},
+        hosts={"service.example": ["127.8.8.8"]},
+        heartbeat_seconds=HEARTBEAT_SECONDS,
+        crash_backoff_seconds=0.2,
+    )
+    async with Kubelet(kube, options).running() as running:
+        yield running
+        for name in list(running.machines):
+            await running.remove(name)
