@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
 
 from spotrain import contract
 from spotrain.coordinator import protocol
@@ -24,19 +25,34 @@ class Agent:
     async def say(self, message: protocol.FromAgent) -> None:
         await self.connection.send(protocol.encode(message))
 
-    async def hear(self, kind: type[Any]) -> Any:
-        """The next message of that type."""
+    async def hear(self, kind: type[Any] | tuple[type[Any], ...]) -> Any:
+        """The next message of that type, or of one of those."""
         async with asyncio.timeout(WAIT_SECONDS):
             async for text in self.connection:
                 message = protocol.decode(text, protocol.FROM_COORDINATOR)
                 if isinstance(message, kind):
                     return message
-        raise AssertionError(f"the coordinator closed the connection before any {kind.__name__}")
+        raise AssertionError(f"the coordinator closed the connection before any {kind}")
+
+    async def hear_all(self) -> list[Any]:
+        """Everything until the connection ends."""
+        heard = []
+        with contextlib.suppress(ConnectionClosed):
+            async with asyncio.timeout(WAIT_SECONDS):
+                async for text in self.connection:
+                    heard.append(protocol.decode(text, protocol.FROM_COORDINATOR))
+        return heard
 
 
 @asynccontextmanager
 async def agent(
-    port: int, *, authority: str, token: str, job: str, pod: str
+    port: int,
+    *,
+    authority: str,
+    token: str,
+    job: str,
+    pod: str,
+    world: protocol.NewWorld | None = None,
 ) -> AsyncIterator[Agent]:
     """Connect by the Service's name, though it is served here; the first word is hello."""
     tls = ssl.create_default_context(cadata=authority)
@@ -49,10 +65,18 @@ async def agent(
         port=port,
         additional_headers={"Authorization": f"Bearer {token}"},
         proxy=None,
+        ping_interval=None,  # a coordinator that is stopped stays connected
     ) as connection:
         speaker = Agent(connection)
         await speaker.say(
-            protocol.Hello(version=protocol.VERSION, job=job, pod=pod, address="127.0.0.1", ranks=1)
+            protocol.Hello(
+                version=protocol.VERSION,
+                job=job,
+                pod=pod,
+                address="127.0.0.1",
+                ranks=1,
+                world=world,
+            )
         )
         with contextlib.suppress(asyncio.CancelledError):
             yield speaker

@@ -13,14 +13,15 @@ import yaml
 from spotrain import contract
 from spotrain.controller import kube as kinds
 from spotrain.controller.environment import CA_FILE
-from spotrain.controller.kube import Conflict, Kind, Kube, Object
+from spotrain.controller.kube import LEASES, Conflict, Kind, Kube, NotFound, Object
+from spotrain.controller.lease import NAME as lease_name
 from spotrain.controller.mirror import Mirror
 from spotrain.controller.pod import CA_CONFIGMAP
 from spotrain.controller.settings import ENV_COORDINATOR_PORT, ENV_PROBE_PORT
 from tests.cluster.server import ApiServer, free_port
 
 REPOSITORY = Path(__file__).parents[2]
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = 60.0
 NAMESPACES = Kind("/api/v1", "namespaces")
 ACCOUNTS = Kind("/api/v1", "serviceaccounts")
 CRDS = Kind("/apis/apiextensions.k8s.io/v1", "customresourcedefinitions")
@@ -200,15 +201,17 @@ class ControllerProcess:
 
     kubeconfig: Path
     namespace: str
+    kube: Kube
+    """The test's own rights."""
     port: int = field(default_factory=free_port)
     probes: int = field(default_factory=free_port)
     log: list[str] = field(default_factory=list)
-    serving: asyncio.Event = field(default_factory=asyncio.Event)
+    logged: asyncio.Condition = field(default_factory=asyncio.Condition)
     process: asyncio.subprocess.Process | None = None
     reading: "asyncio.Task[None] | None" = None
 
     async def start(self) -> None:
-        self.serving.clear()
+        self.log.clear()
         self.process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
@@ -228,18 +231,32 @@ class ControllerProcess:
         assert self.process
         assert self.process.stderr
         async for line in self.process.stderr:
-            self.log.append(line.decode().rstrip())
-            if "serving agents" in self.log[-1]:
-                self.serving.set()
+            async with self.logged:
+                self.log.append(line.decode().rstrip())
+                self.logged.notify_all()
 
     async def until_serving(self) -> None:
-        async with asyncio.timeout(WAIT_SECONDS):
-            await self.serving.wait()
+        """It leads, and knows the cluster."""
+        await self.until_logged("serving the agents")
 
-    async def kill(self) -> None:
-        """Without a word, as when its node is gone."""
+    async def until_logged(self, text: str, *, times: int = 1) -> None:
+        async with asyncio.timeout(WAIT_SECONDS), self.logged:
+            await self.logged.wait_for(lambda: sum(text in line for line in self.log) >= times)
+
+    async def kill(self, *, wait_for_lease: bool = False) -> None:
+        """Without a word, as when its node is gone. Unless the test is about the wait for its
+        Lease to run out, the next controller is spared that."""
         if self.process and self.process.returncode is None:
             self.process.kill()
         if self.process and self.reading:
             await self.process.wait()
             await self.reading
+        if not wait_for_lease:
+            await drop_lease(self.kube)
+
+
+async def drop_lease(kube: Kube) -> None:
+    with contextlib.suppress(NotFound):
+        lease = await kube.get(LEASES, contract.SYSTEM_NAMESPACE, lease_name)
+        uid = lease["metadata"]["uid"]
+        await kube.delete(LEASES, contract.SYSTEM_NAMESPACE, lease_name, uid=uid)

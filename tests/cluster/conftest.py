@@ -66,7 +66,7 @@ async def controller_for(namespace: Namespace) -> AsyncIterator[ControllerProces
         namespace.kube, contract.SYSTEM_NAMESPACE, contract.CONTROLLER_NAME, audience=ISSUER
     )
     kubeconfig = namespace.server.kubeconfig(namespace.name, token)
-    process = ControllerProcess(kubeconfig, namespace.name)
+    process = ControllerProcess(kubeconfig, namespace.name, namespace.kube)
     try:
         yield process
     finally:

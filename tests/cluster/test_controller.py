@@ -227,7 +227,7 @@ async def test_without_a_namespace_of_its_own_the_controller_runs_the_jobs_of_al
     namespace: Namespace,
 ) -> None:
     kubeconfig = namespace.server.kubeconfig("everywhere", ADMIN_TOKEN)
-    controller = ControllerProcess(kubeconfig, "")
+    controller = ControllerProcess(kubeconfig, "", namespace.kube)
     await namespace.submit("digits", 2)
     try:
         await controller.start()

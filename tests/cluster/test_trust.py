@@ -168,5 +168,5 @@ async def test_a_deleted_job_is_unknown_to_the_coordinator(
         async with agent(
             controller.port, authority=authority, token=token, job=job, pod=name
         ) as speaker:
-            answer = await speaker.hear((protocol.Refused, protocol.Welcome))  # type: ignore[arg-type]
+            answer = await speaker.hear((protocol.Refused, protocol.Welcome))
             reason = answer.reason if isinstance(answer, protocol.Refused) else ""

@@ -187,18 +187,22 @@ async def admit(_token: str, _hello: Any) -> str:
     return ""
 
 
-def controller() -> tuple[Cluster, Coordinator, Meters]:
+Parts = tuple[Cluster, Coordinator, Meters]
+
+
+@pytest.fixture
+def controller() -> Iterator[Parts]:
     cluster = Cluster("", lambda _old, _new: None, lambda _name: None)
     coordinator = Coordinator(record=record, authorize=admit, clock=lambda: 0.0)
     meters = Meters()
-    meters.observe(
+    with meters.observing(
         jobs=JobCollector(cluster, coordinator), waiting=lambda: 2, connections=lambda: 7
-    )
-    return cluster, coordinator, meters
+    ):
+        yield cluster, coordinator, meters
 
 
-async def test_a_jobs_series_begin_and_end_with_the_job() -> None:
-    cluster, coordinator, meters = controller()
+async def test_a_jobs_series_begin_and_end_with_the_job(controller: Parts) -> None:
+    cluster, coordinator, meters = controller
     assert "digits" not in meters.page().decode()
     cluster.jobs.take(stored())
     cluster.pods.items[NAME] = SeenPod("jobs", "job-uid", "digits", pod(0))
@@ -211,8 +215,8 @@ async def test_a_jobs_series_begin_and_end_with_the_job() -> None:
     assert "digits" not in meters.page().decode()
 
 
-def test_a_job_that_others_manage_is_theirs_to_tell() -> None:
-    cluster, _, meters = controller()
+def test_a_job_that_others_manage_is_theirs_to_tell(controller: Parts) -> None:
+    cluster, _, meters = controller
     cluster.jobs.take(stored(managedBy="kueue.x-k8s.io/multikueue"))
     assert "digits" not in meters.page().decode()
 
@@ -284,8 +288,8 @@ async def test_requests_to_the_api_server_are_counted_by_their_answer() -> None:
         assert read("spotrain_api_requests_total", {"method": "GET", "code": code}) == 1
 
 
-async def test_prometheus_reads_the_page_over_http() -> None:
-    cluster, _, meters = controller()
+async def test_prometheus_reads_the_page_over_http(controller: Parts) -> None:
+    cluster, _, meters = controller
     cluster.jobs.take(stored())
     async with answering("127.0.0.1", 0, lambda: True, meters.page) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)

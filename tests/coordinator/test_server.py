@@ -3,7 +3,7 @@
 import asyncio
 import queue
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,8 @@ from websockets.exceptions import ConnectionClosed
 from spotrain import worlds
 from spotrain.agent.standalone import expect_token, forget_number
 from spotrain.coordinator import protocol
-from spotrain.coordinator.client import Client, Endpoint
+from spotrain.coordinator.client import Client, Endpoint, resolve
+from spotrain.coordinator.listener import listening, turn_away
 from spotrain.coordinator.server import Coordinator
 
 JOB = "ns/job/uid"
@@ -184,3 +185,101 @@ async def test_the_client_comes_back_after_the_coordinator_was_away() -> None:
 
 def test_a_token_shows_in_no_representation() -> None:
     assert "secret" not in repr(Endpoint(urls=("ws://x",), token="secret"))
+
+
+async def test_a_coordinator_that_does_not_lead_sends_the_agent_to_the_next_address() -> None:
+    """Two processes behind one name, as a headless Service has them; one of them stands by."""
+    received: queue.Queue[object] = queue.Queue()
+    async with serving() as (_, url):
+        port = int(url.rpartition(":")[2])
+        async with listening(turn_away, "127.0.0.2", port):
+            client = Client(
+                Endpoint(urls=(f"ws://localhost:{port}",), token="right"),
+                hello=lambda: HELLO,
+                received=received.put,
+                resolve=lambda _url: ("127.0.0.2", "127.0.0.1"),
+            )
+            client.start()
+            try:
+                welcome = await asyncio.to_thread(received.get, timeout=60)
+            finally:
+                await asyncio.to_thread(client.close)
+    assert welcome == protocol.Welcome(version=1)
+
+
+async def test_an_address_where_nobody_answers_does_not_keep_the_agent_from_the_next() -> None:
+    received: queue.Queue[object] = queue.Queue()
+    async with serving() as (_, url):
+        client = Client(
+            Endpoint(urls=(url,), token="right"),
+            hello=lambda: HELLO,
+            received=received.put,
+            resolve=lambda _url: ("127.0.0.3", "127.0.0.1"),
+        )
+        client.start()
+        try:
+            welcome = await asyncio.to_thread(received.get, timeout=60)
+        finally:
+            await asyncio.to_thread(client.close)
+    assert welcome == protocol.Welcome(version=1)
+
+
+def test_every_address_behind_a_name_is_known() -> None:
+    assert "127.0.0.1" in resolve("ws://localhost:8443")
+
+
+async def test_who_stands_down_sends_every_agent_away_without_ending_it() -> None:
+    async with serving() as (coordinator, url), connection(url) as agent:
+        await join(agent)
+        assert (await hear(agent)).number == 1
+        coordinator.stand_down()
+        assert await hear(agent) == protocol.NotLeader()
+        with pytest.raises(ConnectionClosed):
+            await agent.recv()
+
+
+async def test_who_no_longer_leads_answers_no_commit_and_publishes_no_world() -> None:
+    """As a process that was stopped, and is woken when another has led for a while."""
+    leads, recording = True, asyncio.Event()
+
+    async def slow_record(_key: str, number: int) -> None:
+        if number == 2:
+            recording.set()
+            await woken.wait()
+
+    woken = asyncio.Event()
+    coordinator = Coordinator(
+        record=slow_record, authorize=expect_token("right"), leads=lambda: leads
+    )
+    coordinator.set_job(JOB, LIMITS)
+    async with (
+        coordinator.serving("127.0.0.1", 0) as port,
+        connection(f"ws://127.0.0.1:{port}") as agent,
+    ):
+        await join(agent)
+        assert (await hear(agent)).number == 1
+        await say(agent, protocol.Commit(world=1, step=5))
+        assert (await hear(agent)).accepted
+        await say(agent, protocol.Failed(world=1, hard=False, excused=True))
+        await say(agent, protocol.Ready(port=1, world=1))
+        await recording.wait()
+        leads = False
+        woken.set()
+        await say(agent, protocol.Commit(world=1, step=6))
+        await (await agent.ping())
+        coordinator.stand_down()
+        heard = await hear_all(agent)
+    assert not any(isinstance(one, protocol.CommitAnswer | protocol.NewWorld) for one in heard)
+
+
+async def hear_all(agent: ClientConnection) -> list[Any]:
+    """Until the connection is closed."""
+    with suppress(ConnectionClosed):
+        return [protocol.decode(text, protocol.FROM_COORDINATOR) async for text in agent]
+    return []
+
+
+async def test_who_no_longer_leads_greets_agents_with_the_next_address() -> None:
+    async with serving(leads=lambda: False) as (_, url), connection(url) as agent:
+        await say(agent, HELLO)
+        assert await hear(agent) == protocol.NotLeader()

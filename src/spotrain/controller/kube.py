@@ -47,6 +47,7 @@ CONFIG_MAPS: Final = Kind("/api/v1", "configmaps")
 SECRETS: Final = Kind("/api/v1", "secrets")
 EVENTS: Final = Kind("/api/v1", "events")
 NETWORK_POLICIES: Final = Kind("/apis/networking.k8s.io/v1", "networkpolicies")
+LEASES: Final = Kind("/apis/coordination.k8s.io/v1", "leases")
 TOKEN_REVIEWS: Final = Kind("/apis/authentication.k8s.io/v1", "tokenreviews")
 
 
@@ -75,19 +76,34 @@ _ERRORS: Final[Mapping[int, type[KubeError]]] = {
     HTTPStatus.CONFLICT: Conflict,
     HTTPStatus.GONE: Gone,
 }
-FAULTS: Final = (KubeError, *LOST)
+
+
+class NotLeading(Exception):
+    """A write that was kept back: another controller may be leading by now."""
+
+
+FAULTS: Final = (KubeError, NotLeading, *LOST)
 Asked = Callable[[str, int | None], None]
 """Is told of every request: its method, and the status of the answer; None: there was none."""
 
 
 class Kube:
-    """Usage: `async with connected() as kube`. Every method raises KubeError or one of LOST."""
+    """Usage: `async with connected() as kube`. Every method raises one of FAULTS."""
 
     def __init__(
-        self, http: httpx2.AsyncClient, asked: Asked = lambda _method, _code: None
+        self,
+        http: httpx2.AsyncClient,
+        asked: Asked = lambda _method, _code: None,
+        *,
+        may_write: Callable[[], bool] = lambda: True,
     ) -> None:
         self._http = http
         self._asked = asked
+        self._may_write = may_write
+
+    def guarded(self, may_write: Callable[[], bool]) -> "Kube":
+        """The same server, asked to change something only while `may_write`; else NotLeading."""
+        return Kube(self._http, self._asked, may_write=may_write)
 
     async def get(self, kind: Kind, namespace: str, name: str) -> Object:
         return await self._ask("GET", kind.path(namespace, name))
@@ -188,6 +204,8 @@ class Kube:
         as_type: str = "application/json",
     ) -> Object:
         content = None if body is None else json.dumps(body)
+        if method != "GET" and not self._may_write():
+            raise NotLeading(f"{method} {path} is left to the leading controller")
         try:
             response = await self._http.request(
                 method, path, params=parameters, content=content, headers={"Content-Type": as_type}

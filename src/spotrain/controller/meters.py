@@ -54,6 +54,11 @@ class Meters:
             "Agents that are connected to the coordinator.",
             registry=registry,
         )
+        self._leads = Gauge(
+            "spotrain_leader",
+            "1: this process leads, 0: it stands by.",
+            registry=registry,
+        )
         self._worlds = Counter(
             "spotrain_worlds_formed", "Worlds that were published.", registry=registry
         )
@@ -66,13 +71,24 @@ class Meters:
         self._counted: dict[str, tuple[int, int]] = {}
         """Job -> the last world that was counted, and the last one whose pause was."""
 
-    def observe(
+    def tell_leading(self, leads: Callable[[], bool]) -> None:
+        self._leads.set_function(leads)
+
+    @contextmanager
+    def observing(
         self, *, jobs: Collector, waiting: Callable[[], float], connections: Callable[[], float]
-    ) -> None:
-        """Ask these at every reading of the page."""
+    ) -> Iterator[None]:
+        """Ask these at every reading of the page, until the context is left."""
         self.registry.register(jobs)
         self._waiting.set_function(waiting)
         self._connections.set_function(connections)
+        try:
+            yield
+        finally:
+            self.registry.unregister(jobs)
+            self._waiting.set_function(lambda: 0.0)
+            self._connections.set_function(lambda: 0.0)
+            self._counted.clear()
 
     def page(self) -> bytes:
         return generate_latest(self.registry)

@@ -2,11 +2,13 @@
 
 Training never stops for the coordinator: while it is away the client reconnects with growing,
 jittered pauses, states where the agent stands in its hello, and says again what must not be lost.
+A coordinator that does not lead says so, and the next address is tried at once.
 """
 
 import itertools
 import logging
 import random
+import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +25,9 @@ logger = logging.getLogger(__name__)
 
 MAX_BACKOFF_SECONDS = 1.0
 """Low, because a pause of the coordinator is a pause of training if a member dies meanwhile."""
+
+CONNECT_SECONDS = 2.0
+"""For one address: that of a node that is gone answers nothing, and the next one may lead."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +49,17 @@ class Endpoint:
         return ssl.create_default_context(cafile=self.ca_file)
 
 
+def resolve(url: str) -> Sequence[str]:
+    """The addresses behind the name in `url`, in the resolver's order. Raises OSError."""
+    found = socket.getaddrinfo(urlsplit(url).hostname, _port(url), type=socket.SOCK_STREAM)
+    return tuple(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+def _port(url: str) -> int:
+    parts = urlsplit(url)
+    return parts.port or (443 if parts.scheme == "wss" else 80)
+
+
 class Client:
     """Delivers messages both ways on threads of its own.
 
@@ -56,12 +72,14 @@ class Client:
         *,
         hello: Callable[[], protocol.Hello],
         received: Callable[[protocol.FromCoordinator], None],
+        resolve: Callable[[str], Sequence[str]] = resolve,
     ) -> None:
         self._endpoint = endpoint
+        self._resolve = resolve
         self._hello = hello
         self._received = received
         self._connection: ClientConnection | None = None
-        self._was_connected = False
+        self._was_welcome = False
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="coordinator", daemon=True)
 
@@ -90,25 +108,41 @@ class Client:
         self._thread.join(timeout=5)
 
     def _run(self) -> None:
-        urls = itertools.cycle(self._endpoint.urls)
         pauses = backoff(MAX_BACKOFF_SECONDS)
         while not self._closing.is_set():
-            url = next(urls)
-            try:
-                self._converse(url)
-            except (OSError, TimeoutError, InvalidHandshake, ConnectionClosed) as error:
-                logger.warning("coordinator %s: %s; trying again", url, error or type(error))
-            except Exception as error:  # the thread must not end while the agent lives
-                logger.error("coordinator %s: %s: %s", url, type(error).__name__, error)
-            if self._was_connected:
-                self._was_connected = False
-                pauses = backoff(MAX_BACKOFF_SECONDS)
+            for url, address in self._places():
+                if self._closing.is_set() or self._visit(url, address):
+                    pauses = backoff(MAX_BACKOFF_SECONDS)
+                    break  # ask anew where the coordinators are
             self._closing.wait(next(pauses))
 
-    def _converse(self, url: str) -> None:
+    def _places(self) -> Iterator[tuple[str, str]]:
+        """Every address behind every name: of several coordinators only one leads."""
+        for url in self._endpoint.urls:
+            try:
+                for address in self._resolve(url):
+                    yield url, address
+            except (OSError, UnicodeError) as error:
+                logger.warning("coordinator %s: %s; trying again", url, error)
+
+    def _visit(self, url: str, address: str) -> bool:
+        """Talk to the coordinator there until the connection ends; False: it had no welcome."""
+        self._was_welcome = False
+        try:
+            self._converse(url, address)
+        except (OSError, TimeoutError, InvalidHandshake, ConnectionClosed) as error:
+            name = f"coordinator {url} at {address}"
+            logger.warning("%s: %s; trying again", name, error or type(error))
+        except Exception as error:  # the thread must not end while the agent lives
+            logger.error("coordinator %s: %s: %s", url, type(error).__name__, error)
+        return self._was_welcome
+
+    def _converse(self, url: str, address: str) -> None:
         headers = {"Authorization": f"Bearer {self._endpoint.current_token()}"}
         with connect(
             url,
+            address=(address, _port(url)),
+            timeout=CONNECT_SECONDS,
             ssl=self._endpoint.tls(url),
             additional_headers=headers,
             max_size=protocol.MAX_MESSAGE_BYTES,
@@ -120,10 +154,13 @@ class Client:
         ) as connection:
             connection.send(protocol.encode(self._hello()))
             self._connection = connection
-            self._was_connected = True
             try:
                 for text in connection:
                     message = protocol.decode(text, protocol.FROM_COORDINATOR)
+                    if isinstance(message, protocol.NotLeader):
+                        logger.debug("coordinator %s at %s does not lead", url, address)
+                        return
+                    self._was_welcome |= isinstance(message, protocol.Welcome)
                     if message is not None:
                         self._received(message)
             finally:

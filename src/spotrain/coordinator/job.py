@@ -51,6 +51,7 @@ class Job:
     clock: Callable[[], float]
     changed: Callable[[str], None]
     number: int = 0
+    leads: Callable[[], bool] = lambda: True
     sends: dict[str, Send] = field(default_factory=dict)
     uses_session: bool | None = None
     chapters: history.History = ()
@@ -66,7 +67,12 @@ class Job:
         self._arm()
 
     def dispatch(self, event: worlds.Event) -> None:
-        """Take one event and carry out what follows from it."""
+        """Take one event and carry out what follows from it.
+
+        Who no longer leads takes none: what it has missed may make its answer a wrong one.
+        """
+        if not self.leads():
+            return
         phase = self.state.phase
         self.state, commands = worlds.on(self.state, event, self.clock())
         for command in commands:
@@ -121,11 +127,11 @@ class Job:
             send(None)
         self.dispatch(worlds.Lost(id=pod))
 
-    def dismiss(self, reason: str) -> None:
-        """The job is no more: tell every agent, and hear no more of them."""
-        refusal = protocol.encode(protocol.Refused(reason=reason))
+    def dismiss(self, message: protocol.Refused | protocol.NotLeader) -> None:
+        """The job is none of ours any more: tell every agent why, and hear no more of them."""
+        farewell = protocol.encode(message)
         for send in self.sends.values():
-            send(refusal)
+            send(farewell)
             send(None)
         self.sends.clear()
         self.stop()

@@ -199,6 +199,11 @@ class Refused:
     """Trying again will not help."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class NotLeader:
+    """Another coordinator forms the worlds now: try the next address. Nothing is wrong."""
+
+
 FromAgent = (
     Hello
     | UsesSession
@@ -213,7 +218,9 @@ FromAgent = (
     | Saved
     | Progress
 )
-FromCoordinator = Welcome | NewWorld | Drain | Restart | Release | CommitAnswer | Closed | Refused
+FromCoordinator = (
+    Welcome | NewWorld | Drain | Restart | Release | CommitAnswer | Closed | Refused | NotLeader
+)
 
 
 def wire_type(kind: type) -> str:

@@ -7,22 +7,25 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from http import HTTPStatus
 
-from websockets.asyncio.server import ServerConnection, serve
+from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
-from websockets.http11 import Request, Response
 
 from spotrain import worlds
 from spotrain.coordinator import protocol
 from spotrain.coordinator.job import Job, JobReport, Record, claim_of
+from spotrain.coordinator.listener import (
+    EXPIRY_SECONDS,
+    HELLO_SECONDS,
+    PING_SECONDS,
+    listening,
+    say_not_leader,
+)
 
 logger = logging.getLogger(__name__)
 
 Authorize = Callable[[str, protocol.Hello], Awaitable[str]]
 """(token, hello) -> "" if this agent may speak for that pod of that job, else why not."""
-HELLO_SECONDS = 10.0
-"""A connection that has not said hello by then is closed."""
 
 
 @dataclass(kw_only=True)
@@ -35,9 +38,11 @@ class Coordinator:
 
     record: Record
     authorize: Authorize
+    leads: Callable[[], bool] = lambda: True
+    """False: this process may no longer speak for any job, whatever it knows of them."""
     clock: Callable[[], float] = time.monotonic
-    ping_seconds: float = 1.0
-    expiry_seconds: float = 5.0
+    ping_seconds: float = PING_SECONDS
+    expiry_seconds: float = EXPIRY_SECONDS
     jobs: dict[str, Job] = field(default_factory=dict)
     watchers: list[Callable[[str], None]] = field(default_factory=list)
 
@@ -55,13 +60,14 @@ class Coordinator:
             clock=self.clock,
             changed=self._notify,
             number=number,
+            leads=self.leads,
         )
 
     def drop_job(self, key: str) -> None:
         """Forget a job; agents that still speak for it are told so and sent away."""
         job = self.jobs.pop(key, None)
         if job is not None:
-            job.dismiss(f"job {key!r} was deleted")
+            job.dismiss(protocol.Refused(reason=f"job {key!r} was deleted"))
 
     def lose(self, key: str, pod: str) -> None:
         """The controller's word that a pod is gone: no need to wait for its ping to expire."""
@@ -81,27 +87,33 @@ class Coordinator:
         Raises:
             OSError: the port is taken; the message names host and port.
         """
-        server = await serve(
-            self._serve_agent,
+        listener = listening(
+            self.serve_agent,
             host,
             port,
-            ssl=tls,
-            max_size=protocol.MAX_MESSAGE_BYTES,
-            ping_interval=self.ping_seconds,
-            ping_timeout=self.expiry_seconds,
-            compression=None,
-            process_request=_answer_health,
-            server_header=None,
+            tls=tls,
+            ping_seconds=self.ping_seconds,
+            expiry_seconds=self.expiry_seconds,
         )
         try:
-            yield next(iter(server.sockets)).getsockname()[1]
+            async with listener as port:
+                yield port
         finally:
-            for job in self.jobs.values():
-                job.stop()
-            server.close()
-            await server.wait_closed()
+            self.stop()
 
-    async def _serve_agent(self, connection: ServerConnection) -> None:
+    def stop(self) -> None:
+        """Form no more worlds; connections end with the server."""
+        for job in self.jobs.values():
+            job.stop()
+
+    def stand_down(self) -> None:
+        """Another coordinator leads: send every agent to it, and say nothing else any more."""
+        for job in self.jobs.values():
+            job.dismiss(protocol.NotLeader())
+        self.jobs.clear()
+
+    async def serve_agent(self, connection: ServerConnection) -> None:
+        """One agent's connection, from its hello to its end."""
         try:
             hello = await self._admit(connection)
             if hello is not None:
@@ -118,6 +130,9 @@ class Coordinator:
             hello = protocol.decode(await connection.recv(), {"hello": protocol.Hello})
         if hello is None:
             raise protocol.ProtocolError("the first message is 'hello'")
+        if not self.leads():
+            await say_not_leader(connection)
+            return None
         reason, final = await self._reason_to_refuse(connection, hello), True
         if not reason and hello.job not in self.jobs:
             reason, final = f"job {hello.job!r} is not known here; was it deleted?", False
@@ -227,9 +242,3 @@ def _event(pod: str, message: protocol.FromAgent) -> worlds.Event:
             return worlds.CommitAsked(id=pod, checkpoint=worlds.Checkpoint(world, step))
         case _:
             raise protocol.ProtocolError(f"{type(message).__name__} is not an event")
-
-
-def _answer_health(connection: ServerConnection, request: Request) -> Response | None:
-    if request.path == "/healthz":
-        return connection.respond(HTTPStatus.OK, "ok\n")
-    return None

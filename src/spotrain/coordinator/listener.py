@@ -1,0 +1,69 @@
+"""The port that agents connect to, and the one answer of a process that does not lead."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from http import HTTPStatus
+
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
+
+from spotrain.coordinator import protocol
+
+HELLO_SECONDS = 10.0
+"""A connection that has not said hello by then is closed."""
+PING_SECONDS = 1.0
+EXPIRY_SECONDS = 5.0
+"""An agent that has not answered a ping for so long is lost."""
+
+
+@asynccontextmanager
+async def listening(
+    handler: Callable[[ServerConnection], Awaitable[None]],
+    host: str,
+    port: int,
+    *,
+    tls: ssl.SSLContext | None = None,
+    ping_seconds: float = PING_SECONDS,
+    expiry_seconds: float = EXPIRY_SECONDS,
+) -> AsyncIterator[int]:
+    """Give each agent's connection to `handler`; yields the port (0 asks for a free one)."""
+    server = await serve(
+        handler,
+        host,
+        port,
+        ssl=tls,
+        max_size=protocol.MAX_MESSAGE_BYTES,
+        ping_interval=ping_seconds,
+        ping_timeout=expiry_seconds,
+        compression=None,
+        process_request=_answer_health,
+        server_header=None,
+    )
+    try:
+        yield next(iter(server.sockets)).getsockname()[1]
+    finally:
+        server.close()
+        await server.wait_closed()
+
+
+async def turn_away(connection: ServerConnection) -> None:
+    """A standby's part: whatever an agent says first, another one leads. It keeps no state."""
+    with suppress(ConnectionClosed, TimeoutError):
+        async with asyncio.timeout(HELLO_SECONDS):
+            await connection.recv()
+        await say_not_leader(connection)
+    await connection.close()
+
+
+async def say_not_leader(connection: ServerConnection) -> None:
+    await connection.send(protocol.encode(protocol.NotLeader()))
+    await connection.close()
+
+
+def _answer_health(connection: ServerConnection, request: Request) -> Response | None:
+    if request.path == "/healthz":
+        return connection.respond(HTTPStatus.OK, "ok\n")
+    return None
