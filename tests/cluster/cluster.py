@@ -13,7 +13,7 @@ import yaml
 from spotrain import contract
 from spotrain.controller import kube as kinds
 from spotrain.controller.environment import CA_FILE
-from spotrain.controller.kube import LEASES, Conflict, Kind, Kube, NotFound, Object
+from spotrain.controller.kube import LEASES, LOST, Conflict, Kind, Kube, NotFound, Object
 from spotrain.controller.lease import NAME as lease_name
 from spotrain.controller.mirror import Mirror
 from spotrain.controller.pod import CA_CONFIGMAP
@@ -256,7 +256,7 @@ class ControllerProcess:
 
 
 async def drop_lease(kube: Kube) -> None:
-    with contextlib.suppress(NotFound):
+    with contextlib.suppress(NotFound, *LOST):
         lease = await kube.get(LEASES, contract.SYSTEM_NAMESPACE, lease_name)
         uid = lease["metadata"]["uid"]
         await kube.delete(LEASES, contract.SYSTEM_NAMESPACE, lease_name, uid=uid)

@@ -1,7 +1,6 @@
 """The controller as a process, against a real API server."""
 
 import asyncio
-import random
 
 import httpx2
 import pytest
@@ -102,45 +101,6 @@ async def test_a_pod_that_exits_with_success_ends_the_job_and_tells_it_once(
     assert ended["status"]["completionTime"]
     events = await until(namespace.kube, kinds.EVENTS, namespace.name, bool)
     assert [(event["reason"], event["count"]) for event in events] == [("ElasticJobSucceeded", 1)]
-
-
-async def test_killing_the_controller_at_random_moments_makes_no_pod_twice(
-    namespace: Namespace, controller: ControllerProcess
-) -> None:
-    await namespace.submit("digits", 8)
-    chance, deleted = random.Random(7), 0
-    watch = asyncio.create_task(created_pods(namespace))
-    for _ in range(12):
-        await controller.start()
-        await asyncio.sleep(chance.uniform(0.2, 0.9))  # the moment is what the test is about
-        await controller.kill()
-        there, _ = await namespace.kube.list_all(kinds.PODS, namespace.name)
-        if there:
-            await namespace.delete_pod(chance.choice(there))
-            deleted += 1
-
-    await controller.start()
-    await namespace.until_pods(lambda found: len(found) == 8)
-    await namespace.until_job(lambda job: job["status"]["replicaStatuses"]["Worker"]["active"] == 8)
-    watch.cancel()
-
-    assert deleted > 0
-    assert len(await watch) == 8 + deleted
-
-
-async def created_pods(namespace: Namespace) -> list[str]:
-    """The uid of every pod that ever was, until cancelled."""
-    born: list[str] = []
-    _, version = await namespace.kube.list_all(kinds.PODS, namespace.name)
-    try:
-        while True:
-            stream = namespace.kube.watch(kinds.PODS, namespace.name, version, selector={})
-            async for event, pod in stream:
-                version = pod["metadata"]["resourceVersion"]
-                if event == "ADDED":
-                    born.append(pod["metadata"]["uid"])
-    except asyncio.CancelledError:
-        return born
 
 
 async def test_a_job_that_is_deleted_gets_no_more_pods(
