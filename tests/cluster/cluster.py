@@ -17,7 +17,11 @@ from spotrain.controller.kube import LEASES, LOST, Conflict, Kind, Kube, NotFoun
 from spotrain.controller.lease import NAME as lease_name
 from spotrain.controller.mirror import Mirror
 from spotrain.controller.pod import CA_CONFIGMAP
-from spotrain.controller.settings import ENV_COORDINATOR_PORT, ENV_PROBE_PORT
+from spotrain.controller.settings import (
+    ENV_COORDINATOR_PORT,
+    ENV_LISTEN_ADDRESS,
+    ENV_PROBE_PORT,
+)
 from tests.cluster.server import ApiServer, free_port
 
 REPOSITORY = Path(__file__).parents[2]
@@ -205,6 +209,7 @@ class ControllerProcess:
     """The test's own rights."""
     port: int = field(default_factory=free_port)
     probes: int = field(default_factory=free_port)
+    address: str = "0.0.0.0"
     log: list[str] = field(default_factory=list)
     logged: asyncio.Condition = field(default_factory=asyncio.Condition)
     process: asyncio.subprocess.Process | None = None
@@ -222,6 +227,7 @@ class ControllerProcess:
                 contract.ENV_JOB_NAMESPACE: self.namespace,
                 ENV_COORDINATOR_PORT: str(self.port),
                 ENV_PROBE_PORT: str(self.probes),
+                ENV_LISTEN_ADDRESS: self.address,
             },
             stderr=asyncio.subprocess.PIPE,
         )

@@ -20,11 +20,16 @@ def test_every_setting_has_its_variable() -> None:
     environment = {
         "SPOTRAIN_JOB_NAMESPACE": "elastic-job",
         "SPOTRAIN_COORDINATOR_PORT": "9443",
+        "SPOTRAIN_LISTEN_ADDRESS": "::",
         "SPOTRAIN_METRICS_PORT": "9080",
         "SPOTRAIN_LOG_LEVEL": "debug",
     }
     assert Settings.read(environment) == Settings(
-        namespace="elastic-job", coordinator_port=9443, probe_port=9080, log_level="DEBUG"
+        namespace="elastic-job",
+        coordinator_port=9443,
+        listen_address="::",
+        probe_port=9080,
+        log_level="DEBUG",
     )
 
 
@@ -33,6 +38,7 @@ def test_every_setting_has_its_variable() -> None:
     [
         ("SPOTRAIN_COORDINATOR_PORT", "https"),
         ("SPOTRAIN_COORDINATOR_PORT", "0"),
+        ("SPOTRAIN_LISTEN_ADDRESS", "everywhere"),
         ("SPOTRAIN_METRICS_PORT", "65536"),
         ("SPOTRAIN_LOG_LEVEL", "loud"),
     ],

@@ -27,7 +27,6 @@ from spotrain.coordinator.server import Coordinator
 logger = logging.getLogger(__name__)
 
 RENEWAL_CHECK_SECONDS: Final = 3600.0
-EVERYWHERE: Final = "0.0.0.0"
 
 
 class Controller:
@@ -46,9 +45,9 @@ class Controller:
 
     async def run(self) -> None:
         """Never returns. Raises KubeError, OSError where it cannot even begin."""
-        port = self._settings.probe_port
+        address, port = self._settings.listen_address, self._settings.probe_port
         self._meters.tell_leading(self._leadership.leads)
-        async with answering(EVERYWHERE, port, self._is_ready, self._meters.page):
+        async with answering(address, port, self._is_ready, self._meters.page):
             await self._load_credentials()
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._serve())
@@ -60,8 +59,8 @@ class Controller:
         return self._is_serving and self._leadership.known.is_set()
 
     async def _serve(self) -> None:
-        port = self._settings.coordinator_port
-        async with listening(self._serve_agent, EVERYWHERE, port, tls=self._tls):
+        address, port = self._settings.listen_address, self._settings.coordinator_port
+        async with listening(self._serve_agent, address, port, tls=self._tls):
             self._is_serving = True
             where = self._settings.namespace or "every namespace"
             logger.info("listening for agents on port %d, for jobs of %s", port, where)

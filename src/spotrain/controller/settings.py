@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Final
 
 from spotrain import contract
 
 ENV_COORDINATOR_PORT: Final = "SPOTRAIN_COORDINATOR_PORT"
+ENV_LISTEN_ADDRESS: Final = "SPOTRAIN_LISTEN_ADDRESS"
 ENV_PROBE_PORT: Final = "SPOTRAIN_METRICS_PORT"
 ENV_LOG_LEVEL: Final = "SPOTRAIN_LOG_LEVEL"
 
@@ -23,6 +25,9 @@ class Settings:
     """SPOTRAIN_JOB_NAMESPACE: the only namespace whose jobs are run; empty: all."""
     coordinator_port: int = contract.COORDINATOR_PORT
     """SPOTRAIN_COORDINATOR_PORT: where agents connect, with TLS. Pods are told the default."""
+    listen_address: str = "0.0.0.0"
+    """SPOTRAIN_LISTEN_ADDRESS: an IP address of this machine, for all ports; `::` where a cluster
+    knows IPv6 alone."""
     probe_port: int = contract.METRICS_PORT
     """SPOTRAIN_METRICS_PORT: /healthz, /readyz and /metrics, plain HTTP."""
     log_level: str = "INFO"
@@ -40,9 +45,20 @@ class Settings:
         return cls(
             namespace=environment.get(contract.ENV_JOB_NAMESPACE, "").strip(),
             coordinator_port=_port(environment, ENV_COORDINATOR_PORT, cls.coordinator_port),
+            listen_address=_address(environment, ENV_LISTEN_ADDRESS, cls.listen_address),
             probe_port=_port(environment, ENV_PROBE_PORT, cls.probe_port),
             log_level=level,
         )
+
+
+def _address(environment: Mapping[str, str], name: str, default: str) -> str:
+    text = environment.get(name, default)
+    try:
+        return str(ip_address(text))
+    except ValueError:
+        raise SettingsError(
+            f"{name}={text!r} is no IP address; give one such as {default} or ::."
+        ) from None
 
 
 def _port(environment: Mapping[str, str], name: str, default: int) -> int:
