@@ -57,7 +57,7 @@ class Control:
     def assign(self, assignment: Assignment) -> None:
         self._send(assignment.local_rank, {"type": "world", **asdict(assignment)})
 
-    def answer(self, local_rank: int, *, world: int, step: int, accepted: bool) -> None:
+    def answer(self, local_rank: int, *, world: int, step: int, accepted: bool | None) -> None:
         message = {"type": "answer", "world": world, "step": step, "accepted": accepted}
         self._send(local_rank, message)
 

@@ -101,7 +101,7 @@ class LocalRanks:
         if self._control is not None:
             self._control.ask_leave(world)
 
-    def answer(self, local_rank: int, *, world: int, step: int, accepted: bool) -> None:
+    def answer(self, local_rank: int, *, world: int, step: int, accepted: bool | None) -> None:
         if self._control is not None:
             self._control.answer(local_rank, world=world, step=step, accepted=accepted)
 

@@ -57,7 +57,7 @@ class Channel:
         self._socket.connect(str(folder / SOCKET_NAME))
         self._sending = threading.Lock()
         self._worlds: queue.Queue[Assignment] = queue.Queue()
-        self._answers: queue.Queue[tuple[int, int, bool]] = queue.Queue()
+        self._answers: queue.Queue[tuple[int, int, bool | None]] = queue.Queue()
         self._local_rank = local_rank
         threading.Thread(target=self._receive, name="agent", daemon=True).start()
 
@@ -91,7 +91,7 @@ class Channel:
         self._send("progress", world=world, **report)
 
     def ask_commit(self, world: int, step: int, *, timeout_seconds: float) -> bool | None:
-        """Whether the coordinator accepts this commit; None if it does not answer in time."""
+        """Whether the coordinator accepts this commit; None if it is away or does not answer."""
         while not self._answers.empty():  # answers to questions that were given up
             self._answers.get_nowait()
         self._send("commit", world=world, step=step)

@@ -278,8 +278,7 @@ class Worker:
                 if self._trains_in(fields["world"]) and self.stage is Stage.TRAINING:
                     self._fail(hard=False, message=fields["message"], excused=fields["excused"])
             case "commit":
-                self._commits[fields["world"], fields["step"]] = message.local_rank
-                self.send(protocol.Commit(world=fields["world"], step=fields["step"]))
+                self._ask_commit(message.local_rank, fields["world"], fields["step"])
             case "saved":
                 self._saved = protocol.Saved(world=fields["world"], step=fields["step"])
                 self.send(self._saved)
@@ -289,6 +288,12 @@ class Worker:
                 if progress.restored_step is not None:
                     self._first_progress = progress
                 self.send(progress)
+
+    def _ask_commit(self, local_rank: int, world: int, step: int) -> None:
+        self._commits[world, step] = local_rank
+        if not self.send(protocol.Commit(world=world, step=step)):
+            del self._commits[world, step]  # the rank is told at once, and does not wait in vain
+            self._ranks.answer(local_rank, world=world, step=step, accepted=None)
 
     def _arrive(self, local_rank: int, survivor: bool, floor: int) -> None:
         if not self.uses_session:

@@ -23,6 +23,7 @@ import torch
 
 from spotrain.train import durable
 from spotrain.train.manifest import CheckpointId, Manifest, published
+from spotrain.train.state import require_safe
 
 __all__ = ["Catalogue", "CheckpointError", "CheckpointId", "Manifest", "Staged"]
 
@@ -140,7 +141,7 @@ class Catalogue:
 
         A kill from here to `publish` leaves a folder that no manifest names; `prune` removes it.
         """
-        durable.require_safe(dict(state))
+        require_safe(dict(state))
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
             with durable.new_folder(self.directory, f"{id}.") as folder:

@@ -6,7 +6,6 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +16,6 @@ import torch
 NO_LINKS: Final = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 CHUNK: Final = 1 << 22
 
-LEAVES: Final = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device)
-TENSORS: Final = (torch.Tensor, torch.nn.Parameter)
-MAPPINGS: Final = (dict, OrderedDict, Counter)
-SEQUENCES: Final = (list, tuple, set, torch.Size)
-
 
 @dataclass(frozen=True)
 class DataFile:
@@ -29,27 +23,6 @@ class DataFile:
 
     size: int
     sha256: str
-
-
-def require_safe(value: Any, path: str = "state") -> None:
-    """Refuse now what `torch.load(weights_only=True)` would refuse on the way back.
-
-    Without this, a stray NumPy number in a state goes unnoticed until the day of the restore.
-    """
-    kind = type(value)  # exact: a NumPy float64 is a float to isinstance, but not to torch.load
-    if kind in MAPPINGS:
-        for key, item in value.items():
-            require_safe(key, f"a key of {path}")
-            require_safe(item, f"{path}[{key!r}]")
-    elif kind in SEQUENCES:
-        for number, item in enumerate(value):
-            require_safe(item, f"{path}[{number}]")
-    elif kind not in LEAVES and kind not in TENSORS:
-        raise TypeError(
-            f"{path} is a {kind.__module__}.{kind.__qualname__}, but a checkpoint holds only "
-            "tensors, plain numbers, strings and containers of them, since anything else could "
-            "run code when loaded: convert it in your state_dict"
-        )
 
 
 class _HashingWriter:

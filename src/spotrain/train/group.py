@@ -64,11 +64,15 @@ class Group:
 
     def choose(self, choice: Sequence[int] | None) -> tuple[int, ...] | None:
         """Rank 0's pair of numbers, on every rank."""
-        numbers = torch.tensor([1, *choice] if choice is not None else [0, 0, 0])
-        if self.place.world_size > 1:
-            dist.broadcast(numbers, src=0, group=self._agreement)
-        given, *chosen = numbers.tolist()
+        given, *chosen = self.tell([1, *choice] if choice is not None else [0, 0, 0])
         return tuple(chosen) if given else None
+
+    def tell(self, numbers: Sequence[int]) -> tuple[int, ...]:
+        """Rank 0's numbers, on every rank; the others give as many."""
+        told = torch.tensor(numbers)
+        if self.place.world_size > 1:
+            dist.broadcast(told, src=0, group=self._agreement)
+        return tuple(told.tolist())
 
     def sum(self, tensor: torch.Tensor) -> torch.Tensor:
         total = tensor.clone()

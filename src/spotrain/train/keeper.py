@@ -7,18 +7,16 @@ from typing import Any, Protocol
 
 import torch
 
-from spotrain.agent.rank import Assignment, Channel
+from spotrain.agent.rank import Assignment
 from spotrain.train import randomness
 from spotrain.train.checkpoint import Catalogue, CheckpointError, CheckpointId, Manifest
 from spotrain.train.loader import Position
-from spotrain.train.solo import SoloChannel
+from spotrain.train.saver import Done, Outcome, Save, Saver
 
 log = logging.getLogger(__name__)
 
-COMMIT_SECONDS = 5.0
-"""The coordinator answers in milliseconds or is away; then this save stays uncommitted."""
-PATIENT_ATTEMPTS = 24
-"""For the two saves that nothing may go on without, the first and the last one: two minutes."""
+PATIENT_SECONDS = 120.0
+"""For the two saves that nothing may go on without, the first and the last one."""
 
 
 class WorldEnded(Exception):
@@ -37,21 +35,19 @@ class Tracked(Protocol):
 class Keeper:
     """Saves and restores one run. Rank 0 of a world saves; every rank restores."""
 
-    def __init__(
-        self, catalogue: Catalogue, channel: Channel | SoloChannel, position: Position, *, keep: int
-    ) -> None:
+    def __init__(self, catalogue: Catalogue, saver: Saver, position: Position) -> None:
         self.tracked: dict[str, Tracked] = {}
         self.restored: CheckpointId | None = None
         """What the present world went on from."""
         self.saved_at = time.monotonic()
         self._catalogue = catalogue
-        self._channel = channel
+        self._saver = saver
         self._position = position
-        self._keep = keep
-        self._unanswered = False
         self._saved: CheckpointId | None = None
         self._held: CheckpointId | None = None
         """The checkpoint whose state is in memory right now, if it is exactly one's."""
+        self._in_memory: CheckpointId | None = None
+        """The same for a save that is no checkpoint yet."""
 
     @property
     def saved(self) -> CheckpointId | None:
@@ -59,7 +55,7 @@ class Keeper:
 
     def hold(self, id: CheckpointId | None) -> None:
         """Say which checkpoint the state in memory equals; None once it has moved on."""
-        self._held = id
+        self._held = self._in_memory = id
 
     def newest(self, place: Assignment) -> CheckpointId | None:
         """What rank 0 proposes to go on from: the newest intact checkpoint, or what it holds.
@@ -130,58 +126,66 @@ class Keeper:
 
     def save_patiently(self, world: int) -> bool:
         """Like `save`, but waits for a coordinator that is away."""
-        for _ in range(PATIENT_ATTEMPTS):
-            if self.save(world):
-                return True
-            if not self._unanswered:
-                return False
-        raise WorldEnded("the coordinator does not answer, and nothing may go on without this save")
+        outcome = self.save(world, patience_seconds=PATIENT_SECONDS)
+        if outcome is Outcome.UNANSWERED:
+            raise WorldEnded(
+                "the coordinator does not answer, and nothing may go on without this save"
+            )
+        return outcome is Outcome.PUBLISHED
 
-    def save(self, world: int) -> bool:
-        """Whether the present state is committed: written, accepted, published.
+    def save(self, world: int, *, patience_seconds: float = 0.0) -> Outcome:
+        """Save the present state while training waits.
 
         Raises:
             WorldEnded: the coordinator refused it, because a newer world is on.
         """
+        self._take(self._saver.wait(), world)
         id = CheckpointId(world, self._position.step)
         if id in (self._held, self._saved):
-            return True
+            return Outcome.PUBLISHED
         self.saved_at = time.monotonic()
-        self._unanswered = False
-        try:
-            if not self._commit(id):
-                return False
-        except CheckpointError as error:
-            log.error("%s", error)
-            return False
-        self._channel.saved(id.world, id.step)
-        self._saved = self._held = id
-        self._catalogue.prune(self._keep)
-        return True
+        self._in_memory = id
+        outcome = self._saver.save_now(self._present(id), patience_seconds=patience_seconds)
+        self._take(Done(id, outcome), world)
+        return outcome
 
-    def _commit(self, id: CheckpointId) -> bool:
-        staged = self._catalogue.stage(
-            id,
-            self._state(),
+    def start_save(self, world: int) -> None:
+        """Save the present state while training goes on; one that is still going on goes first."""
+        if self._saver.is_busy:
+            self._saver.hurry()
+            return
+        self.saved_at = time.monotonic()
+        self._in_memory = CheckpointId(world, self._position.step)
+        self._saver.start(self._present(self._in_memory))
+
+    def look_after_saves(self, world: int) -> None:
+        """Take note of a save that has ended meanwhile.
+
+        Raises:
+            WorldEnded: the coordinator refused it, because a newer world is on.
+        """
+        self._take(self._saver.poll(), world)
+
+    def _take(self, done: Done | None, world: int) -> None:
+        if done is None or done.id.world != world:
+            return
+        if done.outcome is Outcome.REFUSED:
+            raise WorldEnded(f"checkpoint {done.id} was refused: a newer world is on")
+        if done.outcome is Outcome.PUBLISHED:
+            self._saved = done.id
+            if self._in_memory == done.id:
+                self._held = done.id
+
+    def _present(self, id: CheckpointId) -> Save:
+        tracked = {name: object.state_dict() for name, object in self.tracked.items()}
+        return Save(
+            id=id,
+            state={"tracked": tracked, "random": randomness.get_state()},
             epoch=self._position.epoch,
             cursor=self._position.cursor,
             parent=self.restored,
             extra={"seed": self._position.seed, "size": self._position.size},
         )
-        accepted = self._channel.ask_commit(id.world, id.step, timeout_seconds=COMMIT_SECONDS)
-        if accepted:
-            staged.publish()
-            return True
-        staged.discard()
-        if accepted is not None:
-            raise WorldEnded(f"checkpoint {id} was refused: a newer world is on")
-        self._unanswered = True
-        log.warning("checkpoint %s stays uncommitted: the coordinator does not answer", id)
-        return False
-
-    def _state(self) -> Mapping[str, Any]:
-        tracked = {name: object.state_dict() for name, object in self.tracked.items()}
-        return {"tracked": tracked, "random": randomness.get_state()}
 
     def _find(self, id: CheckpointId) -> Manifest:
         """By its exact name: an NFS client may not list yet what another one has just written."""

@@ -13,6 +13,7 @@ from torch.distributed.elastic.multiprocessing.errors import record
 from spotrain.agent.rank import Channel
 from spotrain.train.checkpoint import Catalogue
 from spotrain.train.keeper import WorldEnded, newest_world
+from spotrain.train.saver import Saver
 from spotrain.train.session import Run
 from spotrain.train.solo import SoloChannel
 
@@ -53,6 +54,7 @@ def _run_worlds(
     importlib.import_module("torch._dynamo")  # 1 s at the first optimizer, while others wait
     channel = Channel.from_environment() or SoloChannel()
     catalogue = Catalogue(output / "checkpoints")
+    saver = Saver(catalogue, channel, keep=keep)
     previous_step: int | None = None
     survivor = False
     while True:
@@ -61,9 +63,9 @@ def _run_worlds(
         session = Run(
             channel,
             catalogue,
+            saver,
             seed=seed,
             checkpoint_seconds=checkpoint_seconds,
-            keep=keep,
             previous_step=previous_step,
         )
         try:
@@ -83,6 +85,7 @@ def _run_worlds(
         log.warning("world %d is over for rank %d: %s", session.world, session.rank, message)
         number = session.world
         previous_step, survivor = session.steps_done, True
+        saver.abandon()
         session.leave()
         del session
         channel.broken(number, message, excused=excused)

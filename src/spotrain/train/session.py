@@ -18,9 +18,13 @@ from spotrain.train.loader import ElasticLoader, Position
 from spotrain.train.parallel import BuildReplica, Elastic, data_parallel
 from spotrain.train.progress import Progress
 from spotrain.train.sample_log import SampleLog
+from spotrain.train.saver import Outcome, Saver
 from spotrain.train.solo import SoloChannel
 
 log = logging.getLogger(__name__)
+
+CHANGE_RETRY_SECONDS = 5.0
+"""After a planned change that the coordinator did not live to see."""
 
 
 class Run:
@@ -34,19 +38,20 @@ class Run:
         self,
         channel: Channel | SoloChannel,
         catalogue: Catalogue,
+        saver: Saver,
         *,
         seed: int,
         checkpoint_seconds: float,
-        keep: int,
         previous_step: int | None,
     ) -> None:
         self._channel = channel
         self._checkpoint_seconds = checkpoint_seconds
         self._position = Position(seed=seed)
-        self._keeper = Keeper(catalogue, channel, self._position, keep=keep)
+        self._keeper = Keeper(catalogue, saver, self._position)
         self._progress = Progress(channel, self._position, previous_step)
         self._sample_log = SampleLog.from_environment()
         self._models: list[Elastic] = []
+        self._asked_again_at = 0.0
 
     # --- Where this process is ---
 
@@ -183,10 +188,11 @@ class Run:
             self._progress.tell_step(samples=own * self.world_size, metrics=metrics)
         if self._channel.is_leave_asked(self.world):
             raise WorldEnded(f"world {self.world} was ended from outside")
-        if self._group.agree(self._channel.is_drain_asked(self.world)):
+        self._keeper.look_after_saves(self.world)
+        if self._group.agree(self._is_change_asked()):
             self._change_world()
         elif self.is_main and self._is_save_due():
-            self._keeper.save(self.world)
+            self._keeper.start_save(self.world)
 
     def log(self, **metrics: float | torch.Tensor) -> None:
         """Report metrics of an epoch, such as accuracy; only rank 0's count."""
@@ -227,10 +233,13 @@ class Run:
 
     def _change_world(self) -> None:
         """A planned change, in place: model, optimizer and device stay as they are."""
-        saved = self._group.choose(self._save_for_all())
-        if saved is None:
+        outcome, world, step = self._group.tell(self._save_for_all())
+        if Outcome(outcome) is Outcome.UNANSWERED:
+            self._asked_again_at = time.monotonic() + CHANGE_RETRY_SECONDS
+            return  # nobody is there to form another world; training goes on in this one
+        if Outcome(outcome) is not Outcome.PUBLISHED:
             raise WorldEnded("the planned stop could not be saved; the last checkpoint counts")
-        self._keeper.hold(CheckpointId(*saved))
+        self._keeper.hold(CheckpointId(world, step))
         self._progress.previous_step = self._position.step
         number = self.world
         self.leave()
@@ -242,11 +251,16 @@ class Run:
         randomness.set_state(random_state)
         self._settle()
 
-    def _save_for_all(self) -> tuple[int, int] | None:
-        """At rank 0: the checkpoint that now holds the present state, if it could be committed."""
-        if not self.is_main or not self._keeper.save(self.world):
-            return None
-        return _pair(self._keeper.saved)
+    def _is_change_asked(self) -> bool:
+        asked = self._channel.is_drain_asked(self.world)
+        return asked and time.monotonic() >= self._asked_again_at
+
+    def _save_for_all(self) -> tuple[int, int, int]:
+        """At rank 0: what became of the save, and the checkpoint that now holds the state."""
+        if not self.is_main:
+            return 0, 0, 0
+        outcome = self._keeper.save(self.world)
+        return outcome.value, *(_pair(self._keeper.saved) or (0, 0))
 
     def _settle(self) -> None:
         """What every rank does in a new world, newcomers and survivors alike: one state for all."""

@@ -1,0 +1,158 @@
+"""From a state to a checkpoint: written, then asked for, then published; one at a time."""
+
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from spotrain.agent.rank import Channel
+from spotrain.train.checkpoint import Catalogue, CheckpointError, CheckpointId, Staged
+from spotrain.train.snapshot import Snapshots
+from spotrain.train.solo import SoloChannel
+
+log = logging.getLogger(__name__)
+
+ANSWER_SECONDS = 5.0
+"""The coordinator answers in milliseconds, or is away; the agent says so at once if it knows."""
+RETRY_SECONDS = 0.5
+"""Between two questions to a coordinator that is away; the data waits on disk meanwhile."""
+
+
+class Outcome(Enum):
+    """What became of a save."""
+
+    PUBLISHED = 1
+    UNANSWERED = 2
+    """The coordinator was away, so nothing was committed; the next save covers it."""
+    REFUSED = 3
+    """A newer world is on: nothing of this one may count any more."""
+    FAILED = 4
+    """It could not be written; the log says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Save:
+    """A state, and what its manifest says about it."""
+
+    id: CheckpointId
+    state: Mapping[str, Any]
+    epoch: int
+    cursor: int
+    parent: CheckpointId | None
+    extra: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Done:
+    id: CheckpointId
+    outcome: Outcome
+
+
+class Saver:
+    """Lives as long as the process: a save that a lost world left behind is ended before the next.
+
+    All methods are called by the training thread.
+    """
+
+    def __init__(self, catalogue: Catalogue, channel: Channel | SoloChannel, *, keep: int) -> None:
+        self._catalogue = catalogue
+        self._channel = channel
+        self._keep = keep
+        self._snapshots = Snapshots()
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="checkpoint")
+        self._running: Future[Done] | None = None
+        self._hurry = threading.Event()
+        """Somebody waits: a question that is not answered is not asked again."""
+        self._over = threading.Event()
+        """The world of the running save is over: its data is not worth a question."""
+
+    @property
+    def is_busy(self) -> bool:
+        return self._running is not None
+
+    def start(self, save: Save) -> None:
+        """Copy the state, and save the copy while training goes on.
+
+        Training waits for the copy alone. A commit that nobody answers is asked for again until
+        somebody waits for this save.
+        """
+        assert self._running is None
+        copied = Save(**{**vars(save), "state": self._snapshots.take(save.state)})
+        self._hurry.clear()
+        self._over.clear()
+        self._running = self._thread.submit(self._save, copied, patience_seconds=float("inf"))
+
+    def poll(self) -> Done | None:
+        """The save that has ended since the last look, if one has."""
+        if self._running is None or not self._running.done():
+            return None
+        return self.wait()
+
+    def wait(self) -> Done | None:
+        """End the running save soon: what is written is committed, if the coordinator answers."""
+        if self._running is None:
+            return None
+        self._hurry.set()
+        running, self._running = self._running, None
+        return running.result()
+
+    def hurry(self) -> None:
+        """Let the running save end without an answer if there is none: a newer one is due."""
+        self._hurry.set()
+
+    def abandon(self) -> None:
+        """The world is over, so the running save will not be committed; it is not waited for."""
+        self._over.set()
+        self._hurry.set()
+
+    def save_now(self, save: Save, *, patience_seconds: float) -> Outcome:
+        """Save while training waits; `patience_seconds`: for a coordinator that is away."""
+        assert self._running is None
+        self._hurry.clear()
+        self._over.clear()
+        return self._save(save, patience_seconds=patience_seconds).outcome
+
+    def _save(self, save: Save, *, patience_seconds: float) -> Done:
+        try:
+            outcome = self._write_and_commit(save, patience_seconds)
+        except CheckpointError as error:
+            log.error("%s", error)
+            outcome = Outcome.FAILED
+        if outcome is Outcome.PUBLISHED:
+            self._channel.saved(save.id.world, save.id.step)
+            self._catalogue.prune(self._keep)
+        return Done(save.id, outcome)
+
+    def _write_and_commit(self, save: Save, patience_seconds: float) -> Outcome:
+        staged = self._catalogue.stage(
+            save.id,
+            save.state,
+            epoch=save.epoch,
+            cursor=save.cursor,
+            parent=save.parent,
+            extra=save.extra,
+        )
+        accepted = self._ask(staged, patience_seconds)
+        if accepted:
+            staged.publish()
+            return Outcome.PUBLISHED
+        staged.discard()
+        if accepted is not None:
+            return Outcome.REFUSED
+        log.warning("checkpoint %s stays uncommitted: the coordinator does not answer", save.id)
+        return Outcome.UNANSWERED
+
+    def _ask(self, staged: Staged, patience_seconds: float) -> bool | None:
+        id = staged.manifest.id
+        give_up = time.monotonic() + patience_seconds
+        while not self._over.is_set():
+            answer = self._channel.ask_commit(id.world, id.step, timeout_seconds=ANSWER_SECONDS)
+            if answer is not None or time.monotonic() >= give_up:
+                return answer
+            if self._hurry.wait(RETRY_SECONDS):
+                return None
+        return None

@@ -1,0 +1,209 @@
+"""Saves beside training: what is committed, when it is asked for, and what an absence changes."""
+
+import logging
+import queue
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from spotrain.agent.control import RankMessage
+from spotrain.agent.worker import Worker
+from spotrain.train.checkpoint import Catalogue, CheckpointId
+from spotrain.train.saver import Done, Outcome, Save, Saver
+from spotrain.train.solo import SoloChannel
+
+LIMIT = 60.0
+"""Against hanging only."""
+
+
+class ScriptedChannel(SoloChannel):
+    """Answers commits as a test says, one answer a question."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: queue.Queue[tuple[int, int]] = queue.Queue()
+        self.answers: queue.Queue[bool | None] = queue.Queue()
+        self.told: list[tuple[int, int]] = []
+
+    def ask_commit(self, world: int, step: int, *, timeout_seconds: float) -> bool | None:
+        self.asked.put((world, step))
+        return self.answers.get(timeout=LIMIT)
+
+    def saved(self, world: int, step: int) -> None:
+        self.told.append((world, step))
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path) -> Catalogue:
+    return Catalogue(tmp_path / "checkpoints")
+
+
+@pytest.fixture
+def channel() -> ScriptedChannel:
+    return ScriptedChannel()
+
+
+@pytest.fixture
+def saver(catalogue: Catalogue, channel: ScriptedChannel) -> Saver:
+    return Saver(catalogue, channel, keep=2)
+
+
+def save_of(step: int, weights: torch.Tensor, world: int = 1) -> Save:
+    return Save(
+        id=CheckpointId(world, step),
+        state={"weights": weights, "optimizer": {"state": {0: {"step": step}}}},
+        epoch=0,
+        cursor=step,
+        parent=None,
+        extra={},
+    )
+
+
+def folders(catalogue: Catalogue) -> list[str]:
+    return [path.name for path in catalogue.directory.iterdir() if path.is_dir()]
+
+
+def test_training_goes_on_and_the_checkpoint_holds_the_state_of_its_step(
+    catalogue: Catalogue, channel: ScriptedChannel, saver: Saver
+) -> None:
+    weights = torch.zeros(1000)
+    saver.start(save_of(5, weights))
+    weights += 1  # the next step
+    channel.answers.put(True)
+    assert saver.wait() == Done(CheckpointId(1, 5), Outcome.PUBLISHED)
+    newest = catalogue.newest_intact()
+    assert newest is not None
+    state = catalogue.load(newest)
+    assert torch.equal(state["weights"], torch.zeros(1000))
+    assert state["optimizer"] == {"state": {0: {"step": 5}}}
+    assert channel.told == [(1, 5)]
+
+
+def test_a_commit_is_asked_for_when_the_data_is_complete_and_named_by_nothing(
+    catalogue: Catalogue, channel: ScriptedChannel, saver: Saver
+) -> None:
+    saver.start(save_of(5, torch.zeros(1000)))
+    assert channel.asked.get(timeout=LIMIT) == (1, 5)
+    assert len(folders(catalogue)) == 1
+    assert catalogue.manifests() == []
+    channel.answers.put(True)
+    saver.wait()
+    newest = catalogue.newest_intact()
+    assert newest is not None
+    assert newest.id == CheckpointId(1, 5)
+
+
+def test_a_commit_that_nobody_answers_is_asked_for_again_while_training_goes_on(
+    catalogue: Catalogue, channel: ScriptedChannel, saver: Saver
+) -> None:
+    saver.start(save_of(5, torch.zeros(10)))
+    for answer in (None, None, True):
+        channel.asked.get(timeout=LIMIT)
+        channel.answers.put(answer)
+    assert saver.wait() == Done(CheckpointId(1, 5), Outcome.PUBLISHED)
+
+
+def test_without_a_coordinator_a_save_stays_uncommitted_and_the_next_one_covers_it(
+    catalogue: Catalogue,
+    channel: ScriptedChannel,
+    saver: Saver,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    saver.start(save_of(5, torch.zeros(10)))
+    channel.answers.put(None)
+    saver.hurry()
+    assert saver.wait() == Done(CheckpointId(1, 5), Outcome.UNANSWERED)
+    assert "w000001-s00000005 stays uncommitted: the coordinator does not answer" in caplog.text
+    assert folders(catalogue) == []
+    saver.start(save_of(9, torch.zeros(10)))
+    channel.answers.put(True)
+    assert saver.wait() == Done(CheckpointId(1, 9), Outcome.PUBLISHED)
+
+
+def test_a_planned_change_does_not_wait_for_a_coordinator_that_is_away(
+    channel: ScriptedChannel, saver: Saver
+) -> None:
+    channel.answers.put(None)
+    save = save_of(5, torch.zeros(10))
+    assert saver.save_now(save, patience_seconds=0) is Outcome.UNANSWERED
+
+
+def test_the_last_save_waits_for_a_coordinator_that_comes_back(
+    channel: ScriptedChannel, saver: Saver
+) -> None:
+    channel.answers.put(None)
+    channel.answers.put(True)
+    save = save_of(5, torch.zeros(10))
+    assert saver.save_now(save, patience_seconds=LIMIT) is Outcome.PUBLISHED
+
+
+def test_a_refused_save_leaves_nothing_behind(
+    catalogue: Catalogue, channel: ScriptedChannel, saver: Saver
+) -> None:
+    saver.start(save_of(5, torch.zeros(10)))
+    channel.answers.put(False)
+    assert saver.wait() == Done(CheckpointId(1, 5), Outcome.REFUSED)
+    assert folders(catalogue) == []
+    assert channel.told == []
+
+
+def test_the_save_of_a_world_that_is_over_is_not_asked_for_again(
+    catalogue: Catalogue, channel: ScriptedChannel, saver: Saver
+) -> None:
+    saver.start(save_of(5, torch.zeros(10)))
+    channel.asked.get(timeout=LIMIT)
+    saver.abandon()
+    channel.answers.put(None)
+    done = saver.wait()
+    assert done is not None
+    assert done.outcome is Outcome.UNANSWERED
+    assert folders(catalogue) == []
+    assert channel.asked.empty()
+
+
+def test_a_save_that_cannot_be_written_is_said_and_stops_nothing(
+    catalogue: Catalogue, saver: Saver, caplog: pytest.LogCaptureFixture
+) -> None:
+    catalogue.directory.parent.mkdir(exist_ok=True)
+    catalogue.directory.write_text("in the way")
+    saver.start(save_of(5, torch.zeros(10)))
+    assert saver.wait() == Done(CheckpointId(1, 5), Outcome.FAILED)
+    assert [record.levelno for record in caplog.records] == [logging.ERROR]
+    assert "w000001-s00000005 could not be written" in caplog.text
+
+
+def test_two_saves_never_run_at_once(channel: ScriptedChannel, saver: Saver) -> None:
+    saver.start(save_of(5, torch.zeros(10)))
+    assert saver.is_busy
+    with pytest.raises(AssertionError):
+        saver.start(save_of(6, torch.zeros(10)))
+    channel.answers.put(True)
+    saver.wait()
+    assert not saver.is_busy
+
+
+# --- The agent knows whether the coordinator is there --------------------------------------------
+
+
+class Ranks:
+    """Keeps what the local ranks are answered."""
+
+    def __init__(self) -> None:
+        self.answers: list[tuple[int, int, int, bool | None]] = []
+
+    def answer(self, local_rank: int, *, world: int, step: int, accepted: bool | None) -> None:
+        self.answers.append((local_rank, world, step, accepted))
+
+
+def test_a_rank_is_told_at_once_that_the_coordinator_is_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    worker = Worker(job="a/b/c", pod="p", address="127.0.0.1", grace_seconds=30, clock=lambda: 0.0)
+    worker.send = lambda message: False
+    ranks = Ranks()
+    monkeypatch.setattr(worker, "_ranks", ranks, raising=False)
+    ask: Any = RankMessage(None, 2, "commit", {"world": 1, "step": 5})  # type: ignore[arg-type]
+    worker._take_rank(ask)
+    assert ranks.answers == [(2, 1, 5, None)]
