@@ -7,7 +7,8 @@ from spotrain import contract
 
 LABELS = {"app.kubernetes.io/name": contract.CONTROLLER_NAME}
 STOP_SECONDS = 10
-"""It ends at once when told to; while one that hangs is waited for, there is no controller."""
+"""It hands over and ends at once when told to; one that hangs keeps its Lease until it is killed,
+and 12 seconds longer."""
 SCRATCH = "64Mi"
 """Of /tmp, where it puts the certificate that its server reads."""
 
@@ -22,7 +23,9 @@ def controller_pod(
             automount_service_account_token=True,  # its account says no: only who asks gets one
             # Without it no job recovers, and GPU nodes that nobody uses are paid for.
             priority_class_name="system-cluster-critical",
-            affinity=k8s.core.v1.AffinityArgs(node_affinity=_managers_first()),
+            affinity=k8s.core.v1.AffinityArgs(
+                node_affinity=_managers_first(), pod_anti_affinity=_apart()
+            ),
             topology_spread_constraints=[
                 k8s.core.v1.TopologySpreadConstraintArgs(
                     topology_key=contract.LABEL_ZONE,
@@ -57,6 +60,21 @@ def _managers_first() -> k8s.core.v1.NodeAffinityArgs:
             k8s.core.v1.PreferredSchedulingTermArgs(
                 weight=100,
                 preference=k8s.core.v1.NodeSelectorTermArgs(match_expressions=[managers]),
+            )
+        ]
+    )
+
+
+def _apart() -> k8s.core.v1.PodAntiAffinityArgs:
+    """On two nodes, so that one node takes one of them. A preference: a cluster may have one."""
+    return k8s.core.v1.PodAntiAffinityArgs(
+        preferred_during_scheduling_ignored_during_execution=[
+            k8s.core.v1.WeightedPodAffinityTermArgs(
+                weight=100,
+                pod_affinity_term=k8s.core.v1.PodAffinityTermArgs(
+                    topology_key="kubernetes.io/hostname",
+                    label_selector=k8s.meta.v1.LabelSelectorArgs(match_labels=LABELS),
+                ),
             )
         ]
     )

@@ -13,10 +13,14 @@ from components.platform.controller_pod import LABELS, controller_pod
 from components.platform.system_network import SystemNetwork, SystemNetworkArgs
 from spotrain import contract
 
-REPLICAS = 1
-STRATEGY = "Recreate"
-"""One controller at a time, until two can agree on who leads. From then on: 2 and RollingUpdate;
-spread, budget and headless Service are made for it."""
+REPLICAS = 2
+"""One leads, one stands by: when the leader's node goes, nobody waits for a pod to start."""
+STRATEGY = k8s.apps.v1.DeploymentStrategyArgs(
+    type="RollingUpdate",
+    # One after the other, in the room of two. The leader that goes hands over at once, and the
+    # standby is always there to take it.
+    rolling_update=k8s.apps.v1.RollingUpdateDeploymentArgs(max_surge=0, max_unavailable=1),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +119,7 @@ class ElasticJobs(pulumi.ComponentResource):
             metadata=_metadata(contract.CONTROLLER_NAME),
             spec=k8s.apps.v1.DeploymentSpecArgs(
                 replicas=REPLICAS,
-                strategy=k8s.apps.v1.DeploymentStrategyArgs(type=STRATEGY),
+                strategy=STRATEGY,
                 selector=k8s.meta.v1.LabelSelectorArgs(match_labels=LABELS),
                 template=controller_pod(self._args.image, self._args.job_namespace),
             ),

@@ -44,7 +44,7 @@ class Ask:
 NOTHING = Ask(0, 0, 0)
 OURS = {
     "autoscaler": Ask(100, 400) * 2,
-    "elastic-jobs-controller": Ask(100, 256),
+    "elastic-jobs-controller": Ask(100, 256) * 2,
     "prices": Ask(50, 128),
 }
 """What the program itself runs; a test compares."""

@@ -33,11 +33,24 @@ def pod(deployment: dict[str, Any]) -> dict[str, Any]:
     return spec
 
 
-def test_two_controllers_never_run_at_once_while_none_of_them_leads(
+def test_one_leads_and_one_stands_by_also_while_they_are_updated(
     deployment: dict[str, Any],
 ) -> None:
-    assert deployment["replicas"] == module.REPLICAS
-    assert (deployment["replicas"] == 1) is (deployment["strategy"]["type"] == "Recreate")
+    assert deployment["replicas"] == module.REPLICAS == 2
+    assert deployment["strategy"] == {
+        "type": "RollingUpdate",
+        "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1},
+    }
+
+
+def test_a_lost_node_takes_one_of_them_where_there_are_two_nodes(
+    pod: dict[str, Any], deployment: dict[str, Any]
+) -> None:
+    apart = pod["affinity"]["podAntiAffinity"]
+    assert apart.keys() == {"preferredDuringSchedulingIgnoredDuringExecution"}
+    (term,) = apart["preferredDuringSchedulingIgnoredDuringExecution"]
+    assert term["podAffinityTerm"]["topologyKey"] == "kubernetes.io/hostname"
+    assert term["podAffinityTerm"]["labelSelector"] == deployment["selector"]
 
 
 def test_the_budget_is_about_the_controller_and_never_stops_a_drain(
@@ -48,7 +61,7 @@ def test_the_budget_is_about_the_controller_and_never_stops_a_drain(
     assert budget["spec"]["selector"] == deployment["selector"]
     # maxUnavailable, not minAvailable: with one controller the latter forbids every drain.
     assert budget["spec"].keys() == {"selector", "maxUnavailable", "unhealthyPodEvictionPolicy"}
-    assert budget["spec"]["maxUnavailable"] >= 1
+    assert 1 <= budget["spec"]["maxUnavailable"] < deployment["replicas"]
     assert budget["spec"]["unhealthyPodEvictionPolicy"] == "AlwaysAllow"
 
 
@@ -67,7 +80,7 @@ def test_it_prefers_managers_and_starts_on_a_cluster_without_any(pod: dict[str, 
     assert "tolerations" not in pod  # so no GPU node is kept for it
 
 
-def test_a_second_one_would_run_in_another_zone(
+def test_the_second_one_runs_in_another_zone(
     pod: dict[str, Any], deployment: dict[str, Any]
 ) -> None:
     (spread,) = pod["topologySpreadConstraints"]
