@@ -87,8 +87,8 @@ class Pool(Section):
     """Most nodes in one zone of an on-demand twin, `<name>-on-demand`: a pool like this one, to
     which jobs with `capacity: spotThenOnDemand` go when spot has nothing; default 0: no twin."""
     disk_gib: Annotated[Whole, Field(ge=50, le=4000)] = 100
-    """Root disk in GiB; default 100: a CUDA training image unpacks to 10 to 20 GiB. Pods may use
-    nine tenths of it."""
+    """Root disk in GiB; default 100: a training image with CUDA unpacks to 6 GB (docs/images.md),
+    and the rest is for larger ones and temporary files. Pods may use nine tenths of it."""
     local_disks: Literal["ignore", "raid0"] = "ignore"
     """NVMe disks of the instance: `ignore` (default) or `raid0`: they hold images, logs and
     temporary files instead of the root disk, which is faster, costs nothing more and fits a data

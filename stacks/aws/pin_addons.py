@@ -1,4 +1,6 @@
-"""Pins the add-on versions that AWS recommends today: python -m stacks.aws.pin_addons --help
+"""Pins the add-on versions that AWS recommends today.
+
+    .venv/bin/python -m stacks.aws.pin_addons --help
 
 Needs eks:DescribeAddonVersions, and nothing else of an account.
 """
@@ -46,7 +48,7 @@ def main(argv: Sequence[str] | None = None, *, client: Any = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m stacks.aws.pin_addons",
+        prog=".venv/bin/python -m stacks.aws.pin_addons",
         description="Write the versions that AWS recommends today into stacks/aws/addons.yaml.",
     )
     parser.add_argument("--region", required=True, help="a region; all offer much the same")

@@ -43,7 +43,9 @@ class Storage(Section):
     throughput: Literal["bursting", "elastic"] = "bursting"
     """`bursting` (default: paid with the stored bytes; for each GiB of them 50 KiB/s written or
     150 KiB/s read, and more for some hours a day) or `elastic` (fast at any size, about $0.03 per
-    GB read and $0.06 per GB written). docs/cost.md works an example out."""
+    GB read and $0.06 per GB written). docs/cost.md works an example out. In both, files that
+    nobody read for 30 days go to EFS's Infrequent Access class, and come back when they are read
+    (docs/data.md)."""
     backup: Flag = False
     """Nightly backups by AWS Backup, in a vault with a key of its own; default false, as data sets
     usually have a source elsewhere. Of the file system only: the bucket keeps for a week what was

@@ -4,13 +4,14 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from stacks.pages import configuration, cost, identities
+from stacks.pages import configuration, cost, identities, readme
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES: Mapping[str, Callable[[], str]] = {
     "configuration.md": configuration.page,
     "cost.md": cost.page,
     "identities.md": identities.page,
+    "../README.md": readme.page,
 }
 
 

@@ -53,7 +53,7 @@ def page() -> str:
     """The whole page."""
     parts = [HEAD]
     for stack in aws_stacks():
-        settings, bill = settings_of(stack), _bill(stack)
+        settings, bill = settings_of(stack), bill_of(stack)
         quarry = stack == QUARRY.stem
         name = "every option switched on" if quarry else stack
         file = "stacks/aws/everything.yaml" if quarry else f"stacks/Pulumi.{stack}.yaml"
@@ -69,7 +69,7 @@ def page() -> str:
 def _example() -> str:
     """What the place of a data set makes of the price of one run."""
     run = replace(IMAGENET, files=PACKED_FILES)
-    pool = next(pool for pool in _bill("dev").pools if pool.gpu == "t4")
+    pool = next(pool for pool in bill_of("dev").pools if pool.gpu == "t4")
     rows = []
     for loose, packed in zip(places(IMAGENET), places(run), strict=True):
         rows.append(
@@ -96,7 +96,8 @@ def _example() -> str:
     return "\n".join([head, *table, *rows, "", tail])
 
 
-def _bill(stack: str) -> Bill:
+def bill_of(stack: str) -> Bill:
+    """What a stack costs, as it is built."""
     settings = settings_of(stack)
     counts = Counter(resource.type for resource in recording_of(stack).resources)
     return support(settings.cloud).bill(settings, counts)

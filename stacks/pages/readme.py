@@ -1,0 +1,75 @@
+"""The two parts of README.md that are made from the code: what it costs, and what a preview shows.
+
+All else of that page is written by hand; the parts stand between comments that name them.
+"""
+
+from collections.abc import Callable, Mapping
+from io import StringIO
+
+from rich.console import Console
+
+from stacks import preview_view
+from stacks.aws.schema import AwsSettings
+from stacks.bill import PoolPrice
+from stacks.pages.cost import bill_of
+from stacks.pages.stacks import QUARRY, aws_stacks, recording_of, settings_of
+from stacks.preview import ROOT
+
+SHOWN = "dev"
+FIRST_LINES = 12
+"""Of the tree of resources; its rest is left out."""
+WIDTH = 80
+
+
+def page() -> str:
+    """README.md, with those parts as they are now."""
+    text = (ROOT / "README.md").read_text()
+    for name, part in PARTS.items():
+        begin, end = f"<!-- {name}: made by make config-reference -->\n", f"<!-- end of {name} -->"
+        if begin not in text or end not in text:
+            raise ValueError(f"README.md lacks {begin.strip()} or {end}. Next: put both back")
+        before, after = text.split(begin)[0], text.split(end)[1]
+        text = f"{before}{begin}{part()}{end}{after}"
+    return text
+
+
+def costs() -> str:
+    """A row for each stack file of AWS."""
+    rows = [_row(stack) for stack in aws_stacks() if stack != QUARRY.stem]
+    head = "| | fixed, while nobody trains | one GPU hour, spot / on demand |\n| --- | --- | --- |"
+    return "\n".join([head, *rows, ""])
+
+
+def _row(stack: str) -> str:
+    settings, bill = settings_of(stack), bill_of(stack)
+    assert isinstance(settings, AwsSettings)
+    spot = [pool for pool in bill.pools if pool.is_spot]
+    models = ", ".join(pool.gpu.upper() for pool in spot)
+    metrics = ", metrics" if settings.observability.metrics else ""
+    hours = ", ".join(map(_hour, spot))
+    return (
+        f"| `{stack}`: {len(settings.zones)} zones, {models}{metrics} "
+        f"| ${bill.usd_per_month:,.0f} a month | {hours} |"
+    )
+
+
+def _hour(pool: PoolPrice) -> str:
+    spot, demand = (
+        usd / pool.gpus_per_node for usd in (pool.spot_usd_per_hour, pool.on_demand_usd_per_hour)
+    )
+    return f"{pool.gpu.upper()}: ${spot:.3f} / ${demand:.3f}"
+
+
+def shortened_preview() -> str:
+    """What `make preview` prints, less most of its tree."""
+    answer = StringIO()
+    console = Console(file=answer, width=WIDTH, highlight=False, emoji=False)
+    preview_view.show(console, SHOWN, settings_of(SHOWN), recording_of(SHOWN))
+    lines = [line.rstrip() for line in answer.getvalue().splitlines()]
+    first = next(number for number, line in enumerate(lines) if line.startswith(f"{SHOWN}: "))
+    money = next(number for number, line in enumerate(lines) if line.startswith("Fixed cost"))
+    kept = [*lines[first : first + FIRST_LINES], "...", *lines[money:]]
+    return "\n".join(["```console", f"$ make preview STACK={SHOWN}", *kept, "```", ""])
+
+
+PARTS: Mapping[str, Callable[[], str]] = {"costs": costs, "preview": shortened_preview}
