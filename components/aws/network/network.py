@@ -65,7 +65,7 @@ class Network(pulumi.ComponentResource):
         # A gateway with mapped addresses cannot be detached: what has one goes first.
         self._after_internet = pulumi.ResourceOptions(parent=self, depends_on=[internet])
         blocks = zone_blocks(args.cidr, args.zones)
-        gateways = self._nat_gateways(self._public_subnets(vpc, internet, blocks))
+        gateways = self._nat_gateways(self._public_zones(vpc, internet, blocks))
         private = {
             zone: self._private_zone(vpc, zone, block, gateways[zone])
             for zone, block in blocks.items()
@@ -103,25 +103,25 @@ class Network(pulumi.ComponentResource):
     def _tags(self, role: str, **more: str) -> dict[str, str]:
         return {**self._args.tags, "Name": f"{self._args.tags['stack']}-{role}", **more}
 
-    def _public_subnets(
+    def _public_zones(
         self,
         vpc: aws.ec2.Vpc,
         internet: aws.ec2.InternetGateway,
         blocks: Mapping[str, ZoneBlocks],
-    ) -> dict[str, aws.ec2.Subnet]:
+    ) -> dict[str, "_Zone"]:
         table = aws.ec2.RouteTable(
             f"{self._name}-public", vpc_id=vpc.id, tags=self._tags("public"), opts=self._child
         )
-        aws.ec2.Route(
+        route = aws.ec2.Route(
             f"{self._name}-public-out",
             route_table_id=table.id,
             destination_cidr_block=ANYWHERE,
             gateway_id=internet.id,
             opts=self._child,
         )
-        subnets = {}
+        zones = {}
         for zone, block in blocks.items():
-            subnets[zone] = aws.ec2.Subnet(
+            subnet = aws.ec2.Subnet(
                 f"{self._name}-public-{zone}",
                 vpc_id=vpc.id,
                 availability_zone=zone,
@@ -130,22 +130,23 @@ class Network(pulumi.ComponentResource):
                 tags=self._tags(f"public-{zone}", **{"kubernetes.io/role/elb": "1"}),
                 opts=self._child,
             )
-            aws.ec2.RouteTableAssociation(
+            association = aws.ec2.RouteTableAssociation(
                 f"{self._name}-public-{zone}",
-                subnet_id=subnets[zone].id,
+                subnet_id=subnet.id,
                 route_table_id=table.id,
                 opts=self._child,
             )
-        return subnets
+            zones[zone] = _Zone(subnet=subnet, table=table, ways_out=(route, association))
+        return zones
 
-    def _nat_gateways(self, public: Mapping[str, aws.ec2.Subnet]) -> dict[str, aws.ec2.NatGateway]:
+    def _nat_gateways(self, public: Mapping[str, "_Zone"]) -> dict[str, aws.ec2.NatGateway]:
         """Zone -> the gateway that its nodes use."""
         first = self._args.zones[0]  # as written: a zone added later moves no gateway
         homes = public if self._args.nat_per_zone else [first]
         gateways = {zone: self._nat_gateway(zone, public[zone]) for zone in homes}
         return {zone: gateways.get(zone, gateways[first]) for zone in public}
 
-    def _nat_gateway(self, zone: str, subnet: aws.ec2.Subnet) -> aws.ec2.NatGateway:
+    def _nat_gateway(self, zone: str, public: "_Zone") -> aws.ec2.NatGateway:
         address = aws.ec2.Eip(
             f"{self._name}-nat-{zone}",
             domain="vpc",
@@ -154,15 +155,20 @@ class Network(pulumi.ComponentResource):
         )
         return aws.ec2.NatGateway(
             f"{self._name}-nat-{zone}",
-            subnet_id=subnet.id,
+            subnet_id=public.subnet.id,
             allocation_id=address.id,
             tags=self._tags(f"nat-{zone}"),
-            opts=self._after_internet,
+            opts=pulumi.ResourceOptions.merge(
+                self._after_internet,
+                # It leads nowhere without them. Nobody else waits for them, so a destroy would
+                # begin with them and cut off every node: interfaces and disks stay behind then.
+                pulumi.ResourceOptions(depends_on=list(public.ways_out)),
+            ),
         )
 
     def _private_zone(
         self, vpc: aws.ec2.Vpc, zone: str, block: ZoneBlocks, gateway: aws.ec2.NatGateway
-    ) -> "_PrivateZone":
+    ) -> "_Zone":
         name = f"{self._name}-private-{zone}"
         subnet = aws.ec2.Subnet(
             name,
@@ -185,11 +191,13 @@ class Network(pulumi.ComponentResource):
         association = aws.ec2.RouteTableAssociation(
             name, subnet_id=subnet.id, route_table_id=table.id, opts=self._child
         )
-        return _PrivateZone(subnet=subnet, table=table, ways_out=(route, association))
+        return _Zone(subnet=subnet, table=table, ways_out=(route, association))
 
 
 @dataclass(frozen=True, kw_only=True)
-class _PrivateZone:
+class _Zone:
+    """The public or the private half of a zone."""
+
     subnet: aws.ec2.Subnet
     table: aws.ec2.RouteTable
     ways_out: tuple[pulumi.Resource, ...]

@@ -74,6 +74,22 @@ def pods_go_before_the_nodes_that_stop_them(recording: Recording) -> Iterator[st
     yield from Order(recording).violations(ours, named(recording, GROUP, name="managers"))
 
 
+def nodes_go_before_their_way_to_aws(recording: Recording) -> Iterator[str]:
+    """What runs on them gives interfaces and disks back by asking AWS."""
+    gateways = named(recording, "aws:ec2/natGateway:NatGateway")
+    routes = named(recording, "aws:ec2/route:Route", "aws:ec2/vpcEndpoint:VpcEndpoint")
+    used = {gateway.inputs["subnetId"] for gateway in gateways} | {
+        subnet for group in named(recording, GROUP) for subnet in group.inputs["subnetIds"]
+    }
+    associations = [
+        each
+        for each in named(recording, "aws:ec2/routeTableAssociation:RouteTableAssociation")
+        if each.inputs["subnetId"] in used
+    ]
+    ways = [*gateways, *routes, *associations]
+    yield from Order(recording).violations(named(recording, GROUP), ways)
+
+
 def the_autoscaler_goes_before_the_groups_that_it_would_fill_again(
     recording: Recording,
 ) -> Iterator[str]:
@@ -97,6 +113,7 @@ QUESTIONS: dict[Question, list[tuple[str, str]]] = {
     pods_go_before_the_nodes_that_stop_them: [
         ("kubernetes:apps/v1:Deployment", "elastic-jobs-controller"),
     ],
+    nodes_go_before_their_way_to_aws: [("aws:ec2/natGateway:NatGateway", "network-nat")],
     the_autoscaler_goes_before_the_groups_that_it_would_fill_again: [
         ("kubernetes:apps/v1:Deployment", "autoscaler"),
     ],
