@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pulumi
-import pulumi_kubernetes as k8s
 
 from components.cloud import Cloud, ImageReferences, Pool, Volume, VolumeSource
+from components.kubernetes_provider import kubernetes_provider
 from spotrain import contract
 
 GPU_EXAMPLE, CPU_EXAMPLE = "digits.yaml", "digits-cpu.yaml"
@@ -33,14 +33,12 @@ class ExistingCloud(pulumi.ComponentResource):
         self, name: str, args: ExistingCloudArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("spotrain:existing:ExistingCloud", name, {}, opts)
-        provider = k8s.Provider(
+        provider = kubernetes_provider(
             f"{name}-kubernetes",
             kubeconfig=args.kubeconfig,
             context=args.context,
-            # Another file, or another address in it, is the same cluster; without this every
-            # object would be replaced.
-            cluster_identifier=args.context,
-            enable_server_side_apply=True,
+            # Another file, or another address in it, is the same cluster.
+            cluster=args.context,
             opts=pulumi.ResourceOptions(parent=self),
         )
         shared = Volume(

@@ -55,8 +55,8 @@ class Prices(pulumi.ComponentResource):
             metadata=_metadata(contract.PRICES_CONFIGMAP),
             opts=pulumi.ResourceOptions.merge(
                 child,
-                # After a refresh of the state, data that we never gave would count as changed,
-                # and a ConfigMap with changed data is replaced.
+                # After a refresh of the state, data that we never gave would count as changed, and
+                # be taken away.
                 pulumi.ResourceOptions(depends_on=after, ignore_changes=["data"]),
             ),
         )

@@ -1,5 +1,6 @@
 """Prometheus, Grafana and what belongs to them: what the chart is told, and when things come."""
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -268,6 +269,16 @@ def test_the_exporter_has_no_right_over_its_node() -> None:
     assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
     assert container["securityContext"]["allowPrivilegeEscalation"] is False
     assert all(mount["readOnly"] for mount in container["volumeMounts"])
+
+
+def test_another_list_of_counters_reaches_pods_that_run() -> None:
+    """The exporter reads its list once, so another list has another name, and pods are replaced."""
+    settings, daemon = read_manifest("gpu-metrics.yaml")
+    content = settings["data"]["counters.csv"].encode()
+    name = f"gpu-metrics-{hashlib.sha256(content).hexdigest()[:8]}"
+    volumes = daemon["spec"]["template"]["spec"]["volumes"]
+    assert settings["metadata"]["name"] == name
+    assert [v["configMap"]["name"] for v in volumes if "configMap" in v] == [name]
 
 
 def test_its_counters_need_no_right_over_its_node() -> None:

@@ -14,6 +14,7 @@ from components.aws.cluster.access import Access, AccessArgs
 from components.aws.cluster.control_plane_role import ControlPlaneRole, ControlPlaneRoleArgs
 from components.aws.cluster.kubeconfig import kubeconfig_of
 from components.aws.reference import ClusterReference
+from components.kubernetes_provider import kubernetes_provider
 
 Plane = pulumi.Output[aws.eks.Cluster]
 
@@ -99,12 +100,10 @@ class Cluster(pulumi.ComponentResource):
             tags=self._args.tags,
         )
         access = Access(f"{self._name}-access", args, self._child)
-        return k8s.Provider(
+        return kubernetes_provider(
             f"{self._name}-kubernetes",
             kubeconfig=self.kubeconfig,
-            # A changed kubeconfig is the same cluster; without this every object is replaced.
-            cluster_identifier=plane.arn,
-            enable_server_side_apply=True,
+            cluster=plane.arn,
             # Objects come after whoever may make them, and go before.
             opts=pulumi.ResourceOptions(parent=self, depends_on=access.ready),
         )

@@ -4,6 +4,7 @@ A DaemonSet of our own with AWS's build of Fluent Bit, not the CloudWatch add-on
 limited to logs; see docs/decisions/0006-observability.md.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ from components.aws.watch.container_logs_settings import (
     STATE,
     settings,
 )
+from spotrain import contract
 
 LABELS = {"app.kubernetes.io/name": NAME}
 IMAGE = (
@@ -56,7 +58,7 @@ class ContainerLogs(pulumi.ComponentResource):
             tags=dict(args.tags),
             opts=self._child,
         )
-        identity = self._identity(group.arn)
+        identity, said = self._identity(group.arn), settings(args.cluster.region)
         account = k8s.core.v1.ServiceAccount(
             f"{name}-account",
             metadata=_metadata(),
@@ -66,7 +68,7 @@ class ContainerLogs(pulumi.ComponentResource):
         config = k8s.core.v1.ConfigMap(
             f"{name}-config",
             metadata=_metadata(),
-            data={"fluent-bit.yaml": settings(args.cluster.region)},
+            data={"fluent-bit.yaml": said},
             opts=self._kube,
         )
         k8s.apps.v1.DaemonSet(
@@ -75,7 +77,11 @@ class ContainerLogs(pulumi.ComponentResource):
             spec=k8s.apps.v1.DaemonSetSpecArgs(
                 selector=k8s.meta.v1.LabelSelectorArgs(match_labels=LABELS),
                 template=k8s.core.v1.PodTemplateSpecArgs(
-                    metadata=k8s.meta.v1.ObjectMetaArgs(labels=LABELS),
+                    metadata=k8s.meta.v1.ObjectMetaArgs(
+                        labels=LABELS,
+                        # It reads its settings once: other ones are for other pods.
+                        annotations={f"{contract.DOMAIN}/settings": _fingerprint(said)},
+                    ),
                     spec=_pod(account, config, group.name),
                 ),
             ),
@@ -114,6 +120,10 @@ class ContainerLogs(pulumi.ComponentResource):
                 self._child, pulumi.ResourceOptions(depends_on=list(role.ready))
             ),
         )
+
+
+def _fingerprint(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _metadata() -> k8s.meta.v1.ObjectMetaArgs:

@@ -9,6 +9,7 @@ import yaml
 from kubernetes_validate import validate
 
 from components.aws.reference import ClusterReference
+from components.aws.watch import container_logs
 from components.aws.watch.container_logs import ContainerLogs, ContainerLogsArgs
 from components.aws.watch.container_logs_settings import (
     FILE_NAME,
@@ -64,6 +65,29 @@ def test_the_reader_waits_for_its_identity(made: Recording, find: Any) -> None:
     assert identity["serviceAccount"] == account["metadata"]["name"]
     assert identity["namespace"] == account["metadata"]["namespace"]
     assert pod(made, find)["serviceAccountName"] == account["metadata"]["name"]
+
+
+def test_other_settings_reach_readers_that_run(
+    made: Recording,
+    build: Any,
+    cluster: MakeCluster,
+    tags: Mapping[str, str],
+    find: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A reader reads its settings once, so other settings make another pod template."""
+
+    def template(recording: Recording) -> dict[str, Any]:
+        body: dict[str, Any] = find.one(recording, "kubernetes:apps/v1:DaemonSet").inputs
+        return dict(body["spec"]["template"])
+
+    monkeypatch.setattr(container_logs, "settings", lambda region: "service: {flush: 1}")
+    changed = build(
+        lambda: ContainerLogs(
+            "container-logs", ContainerLogsArgs(cluster=cluster(), days=14, after=(), tags=tags)
+        )
+    )
+    assert template(changed) != template(made)
 
 
 def test_every_node_is_read_gpu_nodes_too(made: Recording, find: Any) -> None:

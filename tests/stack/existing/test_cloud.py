@@ -86,6 +86,7 @@ def test_the_state_holds_the_path_of_the_kubeconfig_and_nothing_of_it(
         "context": "kind-kind",
         "clusterIdentifier": "kind-kind",
         "enableServerSideApply": "true",
+        "enableConfigMapMutable": "true",
     }
 
 

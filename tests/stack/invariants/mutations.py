@@ -132,6 +132,11 @@ PLATFORM = [
         alter(DEPLOYMENT, "elastic-jobs", provider=""),
     ),
     Mutation(
+        "what_others_read_is_never_taken_away_to_be_changed",
+        "the provider's default",
+        drop("providers:kubernetes", "", "enableConfigMapMutable"),
+    ),
+    Mutation(
         "every_object_is_valid_at_the_clusters_version",
         "a misspelled field",
         put(DEPLOYMENT, "elastic-jobs", "spec/replica", 1),

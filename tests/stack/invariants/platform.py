@@ -61,6 +61,14 @@ def every_object_goes_to_the_cluster_of_the_stack(built: Built) -> Iterator[str]
 
 
 @on_every_cloud
+def what_others_read_is_never_taken_away_to_be_changed(built: Built) -> Iterator[str]:
+    """Pulumi deletes a ConfigMap and makes it again, unless its provider is told otherwise."""
+    for provider in built.of_type("pulumi:providers:kubernetes"):
+        if str(provider.inputs.get("enableConfigMapMutable")).lower() != "true":
+            yield f"{provider.name} replaces ConfigMaps"
+
+
+@on_every_cloud
 def every_object_is_valid_at_the_clusters_version(built: Built) -> Iterator[str]:
     settings = built.settings
     version = settings.cluster.version if isinstance(settings, AwsSettings) else NEWEST
