@@ -436,3 +436,29 @@ def test_events_of_strangers_and_of_old_worlds_change_nothing() -> None:
     )
     assert story.state == before
     assert story.state.members["a"].state is MemberState.ACTIVE
+
+
+def test_a_world_that_hangs_is_restarted_and_counts_as_a_failure() -> None:
+    story = running("a", "b", limits=replace(LIMITS, desired_size=2))
+    story.on(worlds.Stalled(world=1, message="no step for 60 s"))
+    assert worlds.Restart(world=1, ids=("a", "b")) in story.commands
+    assert worlds.Ended(world=1, reason=Reason.STALL) in story.commands
+    story.on(worlds.Stalled(world=1, message="said again"))
+    assert story.commands == []
+    story.on(*(worlds.Ready(id=id, port=1, world=1) for id in "ab"))
+    assert (story.world.number, story.state.restarts) == (2, 1)
+    story.on(worlds.Stalled(world=1, message="of a world that is over"))
+    assert story.state.phase is Phase.RUNNING
+
+
+def test_a_training_that_always_hangs_ends_with_the_reason() -> None:
+    story = running("a", "b", limits=replace(LIMITS, desired_size=2, max_restarts=0))
+    story.on(worlds.Stalled(world=1, message="no step for 60 s"))
+    story.on(*(worlds.Ready(id=id, port=1, world=1) for id in "ab"))
+    assert story.state.outcome == "failed"
+    assert "no step for 60 s" in story.state.message
+
+
+def test_restarts_that_are_used_up_outlive_the_coordinator() -> None:
+    state = worlds.start(LIMITS, number=3, restarts=LIMITS.max_restarts)
+    assert state.restarts == 1

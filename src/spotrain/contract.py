@@ -42,6 +42,8 @@ GPU_TAINT_KEY: Final = "nvidia.com/gpu"
 GPU_TAINT_VALUE: Final = "present"
 """GKE's own value, so that one toleration serves every cloud."""
 GPU_TAINT_EFFECT: Final = "NoSchedule"
+TAINT_LEAVING: Final = f"{DOMAIN}/leaving"
+"""Put on a node that is about to go (effect NoSchedule): its workers leave it at once, saving."""
 
 # --- Names of the platform's objects in a cluster ---------------------------------------------
 SYSTEM_NAMESPACE: Final = "spotrain-system"

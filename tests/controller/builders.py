@@ -7,12 +7,16 @@ from typing import Any
 
 from spotrain.controller.model import (
     CLUSTER_COORDINATOR,
+    ApplyDisruptionBudget,
+    BudgetView,
     CreatePod,
+    DeleteDisruptionBudget,
     DeletePod,
     NodeView,
     Observed,
     Plan,
     PodView,
+    RestartWorld,
     WorldView,
 )
 from spotrain.controller.pod import build_pod
@@ -115,7 +119,21 @@ def applied(observed: Observed, plan: Plan, now: datetime = NOW) -> Observed:
         for action in plan.actions
         if isinstance(action, CreatePod)
     ]
-    return replace(observed, pods=tuple(kept + new), status=plan.status)
+    world, budget = observed.world, observed.disruption_budget
+    for action in plan.actions:
+        if isinstance(action, RestartWorld) and world and world.number == action.number:
+            world = replace(world, phase="waiting", size=0, restarts=world.restarts + 1)
+        if isinstance(action, ApplyDisruptionBudget):
+            budget = BudgetView("budget-uid", action.manifest["spec"]["minAvailable"])
+        if isinstance(action, DeleteDisruptionBudget):
+            budget = None
+    return replace(
+        observed,
+        pods=tuple(kept + new),
+        status=plan.status,
+        world=world,
+        disruption_budget=budget,
+    )
 
 
 def cleared(observed: Observed) -> Observed:

@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from spotrain.controller.model import Observed
+from spotrain.controller.model import BudgetView, Observed, Taint
 from spotrain.controller.reconcile import reconcile
 from spotrain.job import ElasticJob
 from tests.controller.builders import after, job, node, pod, pool, seen, world
@@ -26,6 +26,13 @@ def jobs(draw: st.DrawFn) -> ElasticJob:
             "restartPolicy": draw(st.sampled_from(["ExitCode", "Never", "OnFailure", "Always"])),
         },
     }
+    if least == most:
+        spec["successPolicy"] = draw(st.sampled_from(["AnyWorker", "AllWorkers"]))
+    spec["podDisruptionBudget"] = draw(st.booleans())
+    spec["rdzvEndpoint"] = draw(st.sampled_from(["", "", "etcd:2379"]))
+    spec["elastic"] = {"progressDeadlineSeconds": draw(st.sampled_from([0, 60, 900]))}
+    if draw(st.booleans()):
+        spec["elastic"]["minReplicasTimeoutSeconds"] = draw(st.sampled_from([30, 86400]))
     if draw(st.booleans()):
         spec["placement"] = {"gpu": draw(st.sampled_from(["t4", "v100"]))}
     if draw(st.booleans()):
@@ -36,7 +43,7 @@ def jobs(draw: st.DrawFn) -> ElasticJob:
 
 
 pods = st.builds(
-    lambda index, phase, node_name, ready, deleting, code, reason, disrupted, age, cost: pod(
+    lambda index, phase, node_name, ready, deleting, code, reason, disrupted, age, cost, made: pod(
         index,
         phase,
         node=node_name,
@@ -48,10 +55,12 @@ pods = st.builds(
         created_at=after(-age),
         deletion_cost=cost,
         unschedulable="" if node_name else "no node",
+        ended_at=after(-age) if phase in ("Failed", "Succeeded") else None,
+        made_of=made,
     ),
     st.integers(0, 7),
     st.sampled_from(["Pending", "Running", "Running", "Running", "Failed", "Failed", "Succeeded"]),
-    st.sampled_from(["node-1", "cordoned", "lost", None]),
+    st.sampled_from(["node-1", "cordoned", "lost", "going", None]),
     st.booleans(),
     st.sampled_from([False, False, True]),
     st.sampled_from([None, 1, 2, 137, 143]),
@@ -59,13 +68,16 @@ pods = st.builds(
     st.booleans(),
     st.sampled_from([0, 4, 30, 3600]),
     st.integers(-1, 1),
+    st.sampled_from(["", "", "of-another-spec"]),
 )
+GOING = node("going", taints=(Taint("spotrain.dev/leaving", "", "NoSchedule"),))
 clusters = st.builds(
-    lambda these, worlds, pools: seen(
+    lambda these, worlds, pools, budget: seen(
         *these,
-        nodes=(node("node-1"), node("cordoned", cordoned=True)),
+        nodes=(node("node-1"), node("cordoned", cordoned=True), GOING),
         world=worlds,
         pools=pools,
+        disruption_budget=budget,
     ),
     st.lists(pods, max_size=7, unique_by=lambda p: p.index),
     st.none()
@@ -76,6 +88,7 @@ clusters = st.builds(
         st.sampled_from([None, None, None, "succeeded", "failed"]),
     ),
     st.sampled_from([(), (pool(),)]),
+    st.sampled_from([None, BudgetView("budget-uid", 2)]),
 )
 
 

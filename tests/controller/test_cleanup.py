@@ -47,6 +47,7 @@ def test_pods_on_their_way_out_are_left_alone() -> None:
     assert cleanup.actions == ()
 
 
+@pytest.mark.acceptance(35)
 @pytest.mark.parametrize(
     ("end", "verdict"),
     [
@@ -55,7 +56,7 @@ def test_pods_on_their_way_out_are_left_alone() -> None:
     ],
 )
 def test_the_job_goes_when_its_time_to_live_is_over(end: Any, verdict: str) -> None:
-    this = job(ttlSecondsAfterFinished=60, backoffLimit=0)
+    this = job(ttlSecondsAfterFinished=60, backoffLimit=0, maxReplicas=1, worker={"replicas": 1})
     first = reconcile(this, seen(end), NOW)
     assert verdict in truths(first.status)
     assert first.requeue_at == after(60)
@@ -64,6 +65,7 @@ def test_the_job_goes_when_its_time_to_live_is_over(end: Any, verdict: str) -> N
     assert reconcile(this, rest, after(60)).actions == (DeleteJob(),)
 
 
+@pytest.mark.acceptance(35)
 def test_a_time_to_live_of_zero_works() -> None:
     plan = reconcile(job(ttlSecondsAfterFinished=0), seen(pod(0, "Succeeded")), NOW)
     assert plan.actions == (DeleteJob(),)
@@ -77,6 +79,7 @@ def test_a_time_to_live_may_be_set_after_the_end() -> None:
     assert reconcile(job(ttlSecondsAfterFinished=9), rest, after(99)).actions == (DeleteJob(),)
 
 
+@pytest.mark.acceptance(34)
 def test_the_verdict_stands_in_the_status_of_the_very_plan_that_removes_pods() -> None:
     """Whoever carries a plan out writes its status first."""
     plan = reconcile(job(cleanPodPolicy="All"), seen(pod(0, "Succeeded")), NOW)

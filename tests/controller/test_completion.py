@@ -30,6 +30,7 @@ def verdict_of(observed: Observed, **spec: Any) -> tuple[str, str] | None:
     return (verdict.kind, verdict.reason) if verdict else None
 
 
+@pytest.mark.acceptance(12)
 @pytest.mark.parametrize(
     ("observed", "expected"),
     [
@@ -77,6 +78,7 @@ def test_a_failed_world_ends_the_job_with_the_words_of_the_rank_that_failed() ->
     assert failed.message == "CUDA error: 999"
 
 
+@pytest.mark.acceptance(12)
 def test_success_is_told_once_and_nobody_is_replaced_afterwards() -> None:
     this = job()
     first = reconcile(this, seen(pod(0, "Succeeded"), pod(1)), NOW)
@@ -91,6 +93,7 @@ def test_success_is_told_once_and_nobody_is_replaced_afterwards() -> None:
     assert second.status.completion_time == NOW
 
 
+@pytest.mark.acceptance(35)
 def test_the_deadline_is_met_without_any_other_event() -> None:
     this = job(activeDeadlineSeconds=3600 + 60)
     running = started(this)
@@ -102,6 +105,7 @@ def test_the_deadline_is_met_without_any_other_event() -> None:
     assert len(deleted(late)) == 3
 
 
+@pytest.mark.acceptance(29)
 def test_suspended_time_does_not_count_towards_the_deadline() -> None:
     assert deadline(job(activeDeadlineSeconds=60, suspend=True), NOW) is None
     assert deadline(job(activeDeadlineSeconds=60), None) is None
@@ -112,3 +116,21 @@ def test_a_traceback_is_quoted_from_its_end() -> None:
     assert said.startswith("...")
     assert said.endswith("ValueError: nan")
     assert len(said) < 310
+
+
+@pytest.mark.acceptance(12)
+@pytest.mark.parametrize(
+    ("observed", "ends"),
+    [
+        pytest.param(seen(pod(0, "Succeeded"), pod(1), pod(2)), False, id="one"),
+        pytest.param(seen(*(pod(i, "Succeeded") for i in range(3))), True, id="all"),
+        pytest.param(
+            seen(*(pod(i, "Succeeded") for i in range(2)), pod(2, "Failed")), False, id="but-one"
+        ),
+    ],
+)
+def test_all_workers_may_have_to_succeed(observed: Observed, ends: bool) -> None:
+    this = job(minReplicas=3, successPolicy="AllWorkers")
+    plan = reconcile(this, observed, NOW)
+    assert plan.status.is_true("Succeeded") is ends
+    assert created(plan) == []

@@ -13,6 +13,7 @@ SIGNAL = "SignalException: Process 1 got signal: 15"
 OWN_WAY: dict[str, Any] = {"rdzvEndpoint": "etcd-service:2379"}
 
 
+@pytest.mark.acceptance(14, 17)
 @pytest.mark.parametrize(
     ("policy", "pod_is", "expected"),
     [
@@ -36,6 +37,7 @@ OWN_WAY: dict[str, Any] = {"rdzvEndpoint": "etcd-service:2379"}
         pytest.param("ExitCode", {"exit_code": 1, "reason": "Preempting"}, True, id="preempted"),
         pytest.param("ExitCode", {"exit_code": 1, "reason": "Terminated"}, True, id="terminated"),
         pytest.param("ExitCode", {"exit_code": 1, "disrupted": True}, True, id="condition"),
+        pytest.param("ExitCode", {"exit_code": 200}, False, id="no-code-of-upstreams"),
         pytest.param("ExitCode", {"exit_code": None}, False, id="no-evidence-is-a-failure"),
         pytest.param("ExitCode", {"exit_code": 1, "reason": "Error"}, False, id="plain-error"),
     ],
@@ -47,6 +49,7 @@ def test_what_ended_a_worker_decides_whether_it_counts(
     assert is_disrupted(this, pod(0, "Failed", **pod_is)) is expected
 
 
+@pytest.mark.acceptance(15)
 def test_with_torchruns_own_rendezvous_peers_of_a_lost_worker_are_no_failures() -> None:
     """Stock torchrun exits 1 whatever happened; only its message tells."""
     fallen = pod(0, "Failed", exit_code=1, message=SIGNAL)
@@ -54,6 +57,7 @@ def test_with_torchruns_own_rendezvous_peers_of_a_lost_worker_are_no_failures() 
     assert not is_disrupted(job(), fallen)
 
 
+@pytest.mark.acceptance(17)
 def test_a_disrupted_worker_is_removed_at_once_and_no_failure_counted() -> None:
     plan = reconcile(job(), seen(pod(0), pod(1, "Failed", exit_code=137), pod(2)), NOW)
     assert deleted(plan) == ["digits-worker-1"]
@@ -94,6 +98,7 @@ def test_a_worker_killed_at_its_start_is_replaced_after_a_breath() -> None:
     assert len(find_disruptions(job(), young, after(5)).removals) == 1
 
 
+@pytest.mark.acceptance(18)
 @pytest.mark.parametrize(
     ("nodes", "seconds", "forced"),
     [
@@ -115,3 +120,50 @@ def test_a_pod_stuck_on_a_lost_node_is_forced_out(
 def test_counted_pods_are_forgotten_when_they_are_gone() -> None:
     status = JobStatus(counted_pods=("uid-9",))
     assert reconcile(job(), seen(pod(0), status=status), NOW).status.counted_pods == ()
+
+
+@pytest.mark.acceptance(14)
+def test_a_job_may_name_further_codes_of_the_platform() -> None:
+    this = job(disruptionExitCodes=[200])
+    assert is_disrupted(this, pod(0, "Failed", exit_code=200))
+    assert is_disrupted(this, pod(0, "Failed", exit_code=137))
+    assert not is_disrupted(this, pod(0, "Failed", exit_code=201))
+
+
+LOST = pod(0, "Failed", exit_code=137)
+
+
+def fell(index: int, seconds: float, **changes: Any) -> Any:
+    return pod(index, "Failed", exit_code=1, ended_at=after(seconds), **changes)
+
+
+@pytest.mark.acceptance(15)
+@pytest.mark.parametrize(
+    ("peer", "spec", "failures"),
+    [
+        pytest.param(fell(1, 5), OWN_WAY, 0, id="right-after"),
+        pytest.param(fell(1, 61), OWN_WAY, 1, id="much-later"),
+        pytest.param(fell(1, -5), OWN_WAY, 0, id="clocks-differ"),
+        pytest.param(fell(1, -60), OWN_WAY, 1, id="long-before"),
+        pytest.param(fell(1, 5, created_at=after(1)), OWN_WAY, 1, id="a-newcomer"),
+        pytest.param(fell(1, 5, reason="OOMKilled"), OWN_WAY, 1, id="out-of-memory"),
+        pytest.param(fell(1, 5), {}, 1, id="under-the-coordinator-survivors-go-on"),
+    ],
+)
+def test_who_falls_with_a_worker_that_was_taken_away_uses_up_no_failure(
+    peer: Any, spec: dict[str, Any], failures: int
+) -> None:
+    this = job(**spec)
+    first = reconcile(this, seen(LOST, pod(1), pod(2)), NOW)
+    assert first.status.last_disruption is not None
+    assert first.status.last_disruption.reason == "exit code 137"
+    second = reconcile(this, seen(peer, pod(2), status=first.status), after(62))
+    assert second.status.restarts.failures == failures
+    assert second.status.restarts.disruptions == 2 - failures
+
+
+@pytest.mark.acceptance(15)
+def test_a_worker_and_its_peers_may_be_seen_to_fall_at_once() -> None:
+    plan = reconcile(job(**OWN_WAY), seen(LOST, fell(1, 0), fell(2, 1)), NOW)
+    assert (plan.status.restarts.failures, plan.status.restarts.disruptions) == (0, 3)
+    assert len(deleted(plan)) == 3

@@ -1,5 +1,7 @@
 """Failures of the training: counted once a generation, tried again with pauses, then the end."""
 
+from dataclasses import replace
+
 import pytest
 
 from spotrain.controller.failure import find_failures, pause
@@ -34,6 +36,7 @@ def test_a_failed_worker_stays_with_its_logs_until_the_pause_is_over() -> None:
     assert created(reconcile(this, gone, after(11))) == [1]
 
 
+@pytest.mark.acceptance(13)
 def test_workers_that_fall_together_are_one_failure() -> None:
     this, one = job(), seen(pod(0, "Failed"), pod(1), pod(2))
     first = reconcile(this, one, NOW)
@@ -60,6 +63,7 @@ def test_a_survivor_that_fails_much_later_is_another_failure() -> None:
     assert find_failures(job(), later, after(61)).total == 2
 
 
+@pytest.mark.acceptance(13)
 @pytest.mark.parametrize(
     ("streak", "seconds"),
     [(1, 10), (2, 20), (3, 40), (4, 80), (5, 160), (6, 320), (7, 360), (500, 360)],
@@ -68,6 +72,7 @@ def test_pauses_double_up_to_six_minutes(streak: int, seconds: int) -> None:
     assert pause(FailureMark(NOW, streak)).total_seconds() == seconds
 
 
+@pytest.mark.acceptance(13)
 def test_a_healthy_time_begins_the_pauses_anew_but_forgets_no_failure() -> None:
     status = JobStatus(last_failure=FailureMark(NOW, 4), restarts=Restarts(failures=4))
     later = seen(pod(0, "Failed"), status=status)
@@ -76,8 +81,9 @@ def test_a_healthy_time_begins_the_pauses_anew_but_forgets_no_failure() -> None:
     assert found.total == 5
 
 
+@pytest.mark.acceptance(13)
 def test_one_failure_more_than_forgiven_ends_the_job() -> None:
-    this = job(backoffLimit=1)
+    this = job(backoffLimit=1, minReplicas=3)
     status = JobStatus(last_failure=FailureMark(NOW, 1), restarts=Restarts(failures=1))
     crashed = pod(0, "Failed", created_at=after(11), message="ValueError: nan")
     plan = reconcile(this, seen(crashed, pod(1), pod(2), status=status), after(20))
@@ -92,6 +98,7 @@ def test_one_failure_more_than_forgiven_ends_the_job() -> None:
     assert reasons(plan) == ["ElasticJobFailed"]
 
 
+@pytest.mark.acceptance(14)
 @pytest.mark.parametrize("policy", ["Never", "OnFailure", "Always", "ExitCode"])
 @pytest.mark.parametrize(
     ("fate", "outcome"),
@@ -108,7 +115,7 @@ def test_one_failure_more_than_forgiven_ends_the_job() -> None:
 def test_every_policy_meets_every_fate(
     policy: str, fate: dict[str, object] | None, outcome: str
 ) -> None:
-    this = job(worker={"restartPolicy": policy})
+    this = job(minReplicas=3, worker={"restartPolicy": policy})
     lost = [] if fate is None else [pod(1, **{"phase": "Failed", **fate})]
     plan = reconcile(this, seen(pod(0), *lost, pod(2)), NOW)
     if outcome == "success":
@@ -123,3 +130,53 @@ def test_every_policy_meets_every_fate(
     else:
         assert plan.status.restarts.failures == 1
         assert truths(plan.status)["Restarting"] == "BackingOff"
+
+
+@pytest.mark.acceptance(14)
+def test_a_failure_that_no_try_mends_ends_the_job_and_never_leaves_it_running() -> None:
+    this, observed, now = job(backoffLimit=1), seen(), 0
+    for _ in range(20):
+        now += 400
+        plan = reconcile(this, observed, after(now))
+        if plan.status.finished:
+            break
+        failing = cleared(applied(observed, plan, after(now))).pods
+        observed = seen(
+            *(replace(p, phase="Failed", exit_code=1) for p in failing), status=plan.status
+        )
+    assert truths(plan.status)["Failed"] == "BackoffLimitExceeded"
+
+
+@pytest.mark.acceptance(16)
+def test_an_unforgiven_worker_stays_away_while_the_others_are_enough() -> None:
+    this = job(backoffLimit=0)
+    observed = seen(pod(0), pod(1, "Failed"), pod(2))
+    plan = reconcile(this, observed, NOW)
+    assert truths(plan.status) == {"Created": "JobCreated", "Running": "EnoughWorkers"}
+    assert reasons(plan) == ["WorkerGivenUp"]
+    later = reconcile(this, applied(observed, plan), after(9999))
+    assert (later.actions, later.events, later.status.finished) == ((), (), False)
+
+
+@pytest.mark.acceptance(16)
+@pytest.mark.parametrize(
+    ("failed", "disrupted", "ends"),
+    [
+        pytest.param([1], [], False, id="two-are-enough"),
+        pytest.param([1], [2], False, id="one-that-was-taken-away-comes-back"),
+        pytest.param([1, 2], [], True, id="one-is-not-and-nobody-comes-back"),
+    ],
+)
+def test_only_a_job_that_cannot_come_back_to_its_min_fails(
+    failed: list[int], disrupted: list[int], ends: bool
+) -> None:
+    this = job(minReplicas=2, worker={"restartPolicy": "Never"})
+    pods = [
+        pod(index, "Failed")
+        if index in failed
+        else pod(index, "Failed", reason="Evicted")
+        if index in disrupted
+        else pod(index)
+        for index in range(3)
+    ]
+    assert reconcile(this, seen(*pods), NOW).status.finished is ends

@@ -2,6 +2,7 @@
 
 import copy
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -76,6 +77,7 @@ def test_labels_and_annotations_of_the_template_are_kept() -> None:
     assert metadata["annotations"] == {
         "a": "b",
         "spotrain.dev/attempt": "0",
+        "spotrain.dev/made-of": metadata["annotations"]["spotrain.dev/made-of"],
         "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
     }
     assert (metadata["name"], "generateName" in metadata) == ("digits-worker-1", False)
@@ -208,3 +210,20 @@ def test_kubernetes_finds_nothing_to_refuse_in_a_manifest(this: ElasticJob) -> N
 )
 def test_quantities_are_read_as_kubernetes_means_them(quantity: str, count: int | None) -> None:
     assert bytes_of(quantity) == count
+
+
+@pytest.mark.acceptance(30)
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [
+        pytest.param({}, "team", id="the-jobs"),
+        pytest.param({"kueue.x-k8s.io/queue-name": "other"}, "other", id="the-templates-wins"),
+    ],
+)
+def test_pods_wait_in_the_queue_of_their_job(own: dict[str, str], expected: str) -> None:
+    template = {"metadata": {"labels": own}, "spec": {"containers": [{"name": "w"}]}}
+    labels = {"kueue.x-k8s.io/queue-name": "team", "unrelated": "x"}
+    this = replace(job(worker={"template": template}), labels=labels)
+    made = built(this)["metadata"]["labels"]
+    assert made["kueue.x-k8s.io/queue-name"] == expected
+    assert "unrelated" not in made

@@ -9,6 +9,7 @@ from typing import Any
 
 from spotrain import contract
 from spotrain.controller.kube import (
+    DISRUPTION_BUDGETS,
     EVENTS,
     JOBS,
     NETWORK_POLICIES,
@@ -21,12 +22,15 @@ from spotrain.controller.kube import (
 )
 from spotrain.controller.model import (
     Action,
+    ApplyDisruptionBudget,
     ApplyNetworkPolicy,
     CreatePod,
+    DeleteDisruptionBudget,
     DeleteJob,
     DeletePod,
     Event,
     JobStatus,
+    RestartWorld,
 )
 from spotrain.controller.observe import SeenJob, controls
 from spotrain.controller.stored import status_patch
@@ -55,6 +59,13 @@ async def carry_out(kube: Kube, seen: SeenJob, action: Action) -> None:
                 await kube.delete(PODS, seen.namespace, name, uid=uid, grace_seconds=grace_seconds)
         case ApplyNetworkPolicy(manifest=manifest):
             await kube.apply(NETWORK_POLICIES, seen.namespace, manifest)
+        case ApplyDisruptionBudget(manifest=manifest):
+            await kube.apply(DISRUPTION_BUDGETS, seen.namespace, manifest)
+        case DeleteDisruptionBudget(name=name, uid=uid):
+            with contextlib.suppress(NotFound):
+                await kube.delete(DISRUPTION_BUDGETS, seen.namespace, name, uid=uid)
+        case RestartWorld():
+            raise TypeError("worlds are the coordinator's, not the API server's")
         case DeleteJob():
             await kube.delete(JOBS, seen.namespace, seen.name, uid=seen.uid)
 

@@ -8,13 +8,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from spotrain.controller.completion import BACKOFF_LIMIT_EXCEEDED, DEADLINE_EXCEEDED
+from spotrain.controller.completion import (
+    BACKOFF_LIMIT_EXCEEDED,
+    DEADLINE_EXCEEDED,
+    MIN_REPLICAS_TIMEOUT,
+)
 from spotrain.controller.model import DeleteJob, DeletePod, PodView, earliest
 from spotrain.job import ElasticJob
 
 EXIT_SECONDS: Final = 300
 """Workers of a finished world leave by themselves; torch's own exit barrier waits this long."""
-OUTRIGHT: Final = frozenset({BACKOFF_LIMIT_EXCEEDED, DEADLINE_EXCEEDED})
+OUTRIGHT: Final = frozenset({BACKOFF_LIMIT_EXCEEDED, DEADLINE_EXCEEDED, MIN_REPLICAS_TIMEOUT})
 """Ends that the workers do not know of: waiting for them to leave would be waiting for ever."""
 
 

@@ -3,12 +3,21 @@
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from spotrain import contract
-from spotrain.controller.kube import CONFIG_MAPS, JOBS, NODES, PODS, Object
+from spotrain.controller.kube import CONFIG_MAPS, DISRUPTION_BUDGETS, JOBS, NODES, PODS, Object
 from spotrain.controller.mirror import Mirror, Name
-from spotrain.controller.model import NodeView
-from spotrain.controller.observe import SeenJob, SeenPod, view_job, view_node, view_pod
+from spotrain.controller.model import BudgetView, NodeView
+from spotrain.controller.observe import (
+    SeenBudget,
+    SeenJob,
+    SeenPod,
+    view_budget,
+    view_job,
+    view_node,
+    view_pod,
+)
 from spotrain.job import Pool, parse_pools
 from spotrain.job.documents import InvalidDocument
 
@@ -33,6 +42,7 @@ class Cluster:
     pods: Mirror[SeenPod] = field(init=False)
     nodes: Mirror[NodeView] = field(init=False)
     pools: Mirror[Pools] = field(init=False)
+    budgets: Mirror[SeenBudget] = field(init=False)
 
     def __post_init__(self) -> None:
         self.jobs = Mirror(
@@ -57,9 +67,17 @@ class Cluster:
             selector={"fieldSelector": f"metadata.name={contract.POOLS_CONFIGMAP}"},
         )
 
+        self.budgets = Mirror(
+            kind=DISRUPTION_BUDGETS,
+            parse=view_budget,
+            changed=lambda name, _old, _new: self.concerned(name),  # it has its job's name
+            namespace=self.namespace,
+            selector={"labelSelector": f"{contract.LABEL_GROUP}={contract.GROUP}"},
+        )
+
     @property
-    def mirrors(self) -> tuple[Mirror[SeenJob], Mirror[SeenPod], Mirror[NodeView], Mirror[Pools]]:
-        return self.jobs, self.pods, self.nodes, self.pools
+    def mirrors(self) -> tuple[Mirror[Any], ...]:
+        return self.jobs, self.pods, self.nodes, self.pools, self.budgets
 
     @property
     def is_known(self) -> bool:
@@ -76,6 +94,11 @@ class Cluster:
 
     def pods_in(self, namespace: str) -> Iterator[SeenPod]:
         return (pod for pod in self.pods.items.values() if pod.namespace == namespace)
+
+    def budget_of(self, seen: SeenJob) -> BudgetView | None:
+        """The PodDisruptionBudget of this very job."""
+        found = self.budgets.items.get((seen.namespace, seen.name))
+        return found.view if found and found.owner == seen.uid else None
 
     def find_job(self, key: str) -> SeenJob | None:
         """The job of that key, if it is still the one of that uid."""

@@ -6,13 +6,15 @@ from typing import Final
 
 from spotrain.controller.failure import Failures, limit
 from spotrain.controller.model import Observed, PodView
-from spotrain.controller.status import FAILED, SUCCEEDED
+from spotrain.controller.patience import patience_ends
+from spotrain.controller.status import FAILED, RUNNING, SUCCEEDED
 from spotrain.job import ElasticJob
 
 WORKER_SUCCEEDED: Final = "WorkerSucceeded"
 TRAINING_SUCCEEDED: Final = "TrainingSucceeded"
 TRAINING_FAILED: Final = "TrainingFailed"
 DEADLINE_EXCEEDED: Final = "DeadlineExceeded"
+MIN_REPLICAS_TIMEOUT: Final = "MinReplicasTimeout"
 BACKOFF_LIMIT_EXCEEDED: Final = "BackoffLimitExceeded"
 LONGEST_QUOTE: Final = 300
 
@@ -35,7 +37,7 @@ def judge(
     their way out changes nothing. One that was told to leave proves nothing by leaving politely.
     """
     winners = [p for p in observed.pods if p.phase == "Succeeded" and not p.deleting]
-    if winners:
+    if len(winners) >= (job.replicas if job.success_policy == "AllWorkers" else 1):
         return Verdict(SUCCEEDED, WORKER_SUCCEEDED, f"{winners[0].name} finished the training.")
     world = observed.world
     if world and world.outcome == "succeeded":
@@ -44,14 +46,36 @@ def judge(
     if world and world.outcome == "failed":
         message = quote(world.message) or f"world {world.number} gave up without a message."
         return Verdict(FAILED, TRAINING_FAILED, message)
-    if failures.total > limit(job):
+    if is_beyond_recovery(job, failures):
         return Verdict(FAILED, BACKOFF_LIMIT_EXCEEDED, _too_often(job, failures))
     end = deadline(job, observed.status.start_time)
     if end and end <= now:
         seconds = job.run_policy.active_deadline_seconds
         message = f"the job ran into activeDeadlineSeconds, {seconds}; raise it to let it finish."
         return Verdict(FAILED, DEADLINE_EXCEEDED, message)
-    return None
+    return _impatient(job, observed, now)
+
+
+def is_beyond_recovery(job: ElasticJob, failures: Failures) -> bool:
+    """Are the forgiven failures used up, and too few workers left that could train?
+
+    A worker that is not forgiven is not replaced; the others train on while they are enough.
+    """
+    return failures.total > limit(job) and job.replicas - len(failures.waiting) < job.min_replicas
+
+
+def _impatient(job: ElasticJob, observed: Observed, now: datetime) -> Verdict | None:
+    ends = patience_ends(job, observed.status)
+    ready = sum(pod.ready and not pod.deleting for pod in observed.pods)
+    if ends is None or now < ends or ready >= job.min_replicas:
+        return None
+    seconds = job.elastic.min_replicas_timeout_seconds
+    running = observed.status.condition(RUNNING)
+    message = (
+        f"fewer than minReplicas workers for {seconds} s, minReplicasTimeoutSeconds: "
+        f"{running.message if running else ''}"
+    )
+    return Verdict(FAILED, MIN_REPLICAS_TIMEOUT, message)
 
 
 def deadline(job: ElasticJob, start: datetime | None) -> datetime | None:

@@ -6,7 +6,9 @@ from spotrain.controller.completion import Verdict, describe
 from spotrain.controller.disruption import Disruptions
 from spotrain.controller.failure import Failures, limit
 from spotrain.controller.model import Event, Observed
+from spotrain.controller.outdated import is_renewed
 from spotrain.controller.placement import Place
+from spotrain.controller.stall import Stalling
 from spotrain.controller.status import RUNNING, SUCCEEDED
 from spotrain.controller.suspend import is_resuming
 from spotrain.job import ElasticJob
@@ -19,18 +21,31 @@ def training_events(
     disruptions: Disruptions,
     failures: Failures,
     place: Place,
+    stall: Stalling,
 ) -> Iterator[Event]:
     if is_resuming(job, observed):
         yield Event("Normal", "Resumed", "the job takes up nodes again.")
-    for pod in disruptions.fresh:
-        cause = pod.reason or (f"exit code {pod.exit_code}" if pod.exit_code else "disruption")
+    if job.replicas != job.asked_replicas and is_new_spec(job, observed):
+        yield Event("Warning", "ScaleClamped", _clamped(job))
+    if is_renewed(job, observed):
+        yield Event("Normal", "WorkersRenewed", "the job has changed; its workers are made anew.")
+    if stall.is_new and stall.restart:
+        said = f"{stall.restart.message}; restarting it from its last checkpoint."
+        yield Event("Warning", "WorldStalled", said)
+    for pod, cause in disruptions.fresh:
         message = (
             f"{pod.name} was taken away ({cause}) and will be replaced; no failure is counted."
         )
         yield Event("Normal", "Disrupted", message)
-    if failures.is_new:
+    if failures.is_new and failures.total <= limit(job):
         said = f"{describe(failures.fresh[0])}; failure {failures.total} of {limit(job)} forgiven."
         yield Event("Warning", "ElasticJobRestarting", said)
+    elif failures.is_new:
+        said = (
+            f"{describe(failures.fresh[0])} and is not replaced, as only {limit(job)} failures are "
+            f"forgiven; the others train on while {job.min_replicas} can be had."
+        )
+        yield Event("Warning", "WorkerGivenUp", said)
     if place.is_new and place.offer:
         pool, zone = place.offer.pool, place.offer.zone or "any zone"
         price = f", ${pool.usd_per_hour:.3f} a node and hour" if pool.usd_per_hour else ""
@@ -39,6 +54,17 @@ def training_events(
     before = observed.status.condition(RUNNING)
     if place.obstacle and place.obstacle.message not in (before.message if before else ""):
         yield Event("Warning", place.obstacle.reason, place.obstacle.message)
+
+
+def is_new_spec(job: ElasticJob, observed: Observed) -> bool:
+    return observed.status.observed_generation != job.generation
+
+
+def _clamped(job: ElasticJob) -> str:
+    return (
+        f"replicas is {job.asked_replicas}, outside minReplicas {job.min_replicas} to maxReplicas "
+        f"{job.max_replicas}; taken as {job.replicas}."
+    )
 
 
 def end_event(verdict: Verdict) -> Event:

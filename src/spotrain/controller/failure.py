@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from spotrain.controller.disruption import is_disrupted
+from spotrain.controller.disruption import find_disruptions
 from spotrain.controller.model import DeletePod, Observed, PodView
 from spotrain.controller.status import FailureMark
 from spotrain.job import ElasticJob
@@ -31,7 +31,7 @@ class Failures:
     """Was one added now?"""
     mark: FailureMark | None
     waiting: tuple[PodView, ...]
-    """Failed pods that stay, with their logs, until the pause is over."""
+    """Failed pods that stay, with their logs, until the pause is over, or for good."""
     removals: tuple[DeletePod, ...]
     retry_at: datetime | None
 
@@ -49,26 +49,28 @@ def pause(mark: FailureMark) -> timedelta:
 
 def find_failures(job: ElasticJob, observed: Observed, now: datetime) -> Failures:
     """Workers that failed by themselves, what they add to the count, and when to try again."""
-    status = observed.status
+    status, taken = observed.status, find_disruptions(job, observed, now).taken
     failed = [
         pod
         for pod in observed.pods
-        if pod.phase == "Failed" and not pod.deleting and not is_disrupted(job, pod)
+        if pod.phase == "Failed" and not pod.deleting and pod.uid not in taken
     ]
     fresh = tuple(pod for pod in failed if pod.uid not in status.counted_pods)
     last = status.last_failure
     is_new = bool(fresh) and not _fell_together(fresh, last, now)
     mark = _next_mark(last, now) if is_new else last
+    total = status.restarts.failures + is_new
     retry_at = mark.at + pause(mark) if mark else now
-    ripe = retry_at <= now
+    is_forgiven = total <= limit(job)
+    ripe = retry_at <= now and is_forgiven
     return Failures(
         fresh=fresh,
-        total=status.restarts.failures + is_new,
+        total=total,
         is_new=is_new,
         mark=mark,
         waiting=() if ripe else tuple(failed),
         removals=tuple(DeletePod(p.name, p.uid, None, "Failed") for p in failed if ripe),
-        retry_at=retry_at if failed and not ripe else None,
+        retry_at=retry_at if failed and not ripe and is_forgiven else None,
     )
 
 

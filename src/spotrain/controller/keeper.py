@@ -11,7 +11,7 @@ from spotrain.controller.cluster import Cluster
 from spotrain.controller.kube import FAULTS, Conflict, Kube
 from spotrain.controller.meters import Meters
 from spotrain.controller.mirror import Name, backoff
-from spotrain.controller.model import CreatePod, Observed, Plan, PodView
+from spotrain.controller.model import CreatePod, Observed, Plan, PodView, RestartWorld
 from spotrain.controller.observe import SeenJob, pods_of, view_world
 from spotrain.controller.reconcile import reconcile
 from spotrain.controller.refusal import refuse
@@ -97,6 +97,9 @@ class Keeper:
         for event in plan.events:
             await self._teller.tell(seen, event, now)
         for action in plan.actions:
+            if isinstance(action, RestartWorld):
+                self._coordinator.stall(seen.key, action.number, action.message)
+                continue
             if isinstance(action, CreatePod):  # it could not start without the authority
                 await self._publisher.publish(seen.namespace, now)
             await carry_out(self._kube, seen, action)
@@ -116,6 +119,7 @@ class Keeper:
             pools=self._cluster.offered_pools,
             world=view_world(report, clock=self._coordinator.clock(), now=now) if report else None,
             status=seen.status,
+            disruption_budget=self._cluster.budget_of(seen),
         )
         return reconcile(seen.job, observed, now)
 

@@ -12,9 +12,12 @@ from spotrain.job import Pool
 __all__ = [
     "CLUSTER_COORDINATOR",
     "Action",
+    "ApplyDisruptionBudget",
     "ApplyNetworkPolicy",
+    "BudgetView",
     "CoordinatorAddress",
     "CreatePod",
+    "DeleteDisruptionBudget",
     "DeleteJob",
     "DeletePod",
     "Event",
@@ -23,6 +26,8 @@ __all__ = [
     "Observed",
     "Plan",
     "PodView",
+    "RestartWorld",
+    "Taint",
     "WorldView",
     "earliest",
 ]
@@ -55,6 +60,17 @@ class PodView:
     """The annotation controller.kubernetes.io/pod-deletion-cost: cheaper pods leave first."""
     delete_by: datetime | None = None
     """deletionTimestamp: when the grace period of a deleted pod ends."""
+    ended_at: datetime | None = None
+    """When the training container ended, by its node's clock."""
+    made_of: str = ""
+    """The annotation that says what the pod was made of; empty: it does not say."""
+
+
+@dataclass(frozen=True)
+class Taint:
+    key: str
+    value: str
+    effect: str
 
 
 @dataclass(frozen=True)
@@ -64,6 +80,15 @@ class NodeView:
     zone: str
     ready: bool
     cordoned: bool
+    taints: tuple[Taint, ...] = ()
+
+
+@dataclass(frozen=True)
+class BudgetView:
+    """The job's PodDisruptionBudget, as it stands."""
+
+    uid: str
+    min_available: int
 
 
 @dataclass(frozen=True)
@@ -111,6 +136,7 @@ class Observed:
     world: WorldView | None = None
     """None: the coordinator knows nothing of the job."""
     status: JobStatus = field(default_factory=JobStatus)
+    disruption_budget: BudgetView | None = None
     coordinator: CoordinatorAddress = CLUSTER_COORDINATOR
 
 
@@ -143,11 +169,40 @@ class ApplyNetworkPolicy:
 
 
 @dataclass(frozen=True)
+class ApplyDisruptionBudget:
+    """Server-side apply, as above."""
+
+    manifest: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class DeleteDisruptionBudget:
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True)
+class RestartWorld:
+    """The coordinator's to do; for a world that is over already it changes nothing."""
+
+    number: int
+    message: str
+
+
+@dataclass(frozen=True)
 class DeleteJob:
     """The time to live after the job's end is over."""
 
 
-Action = CreatePod | DeletePod | ApplyNetworkPolicy | DeleteJob
+Action = (
+    CreatePod
+    | DeletePod
+    | ApplyNetworkPolicy
+    | ApplyDisruptionBudget
+    | DeleteDisruptionBudget
+    | RestartWorld
+    | DeleteJob
+)
 
 
 @dataclass(frozen=True)

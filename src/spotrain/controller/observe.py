@@ -7,7 +7,8 @@ from typing import Any, Final, Literal
 
 from spotrain import contract
 from spotrain.controller.kube import Object
-from spotrain.controller.model import NodeView, PodView, WorldView
+from spotrain.controller.model import BudgetView, NodeView, PodView, Taint, WorldView
+from spotrain.controller.outdated import MADE_OF_ANNOTATION
 from spotrain.controller.status import JobStatus
 from spotrain.controller.stored import read_status
 from spotrain.coordinator.job import JobReport
@@ -106,6 +107,8 @@ def view_pod(document: Object) -> SeenPod | None:
         unschedulable=scheduled.get("message", "") if stuck else "",
         deletion_cost=_cost(metadata.get("annotations") or {}),
         delete_by=_moment(deleted_at) if deleted_at else None,
+        ended_at=_moment(ended["finishedAt"]) if ended.get("finishedAt") else None,
+        made_of=(metadata.get("annotations") or {}).get(MADE_OF_ANNOTATION, ""),
     )
     return SeenPod(metadata["namespace"], owner["uid"], owner["name"], view)
 
@@ -121,7 +124,28 @@ def view_node(document: Object) -> NodeView:
         zone=labels.get(contract.LABEL_ZONE, ""),
         ready=_is_true(conditions, "Ready"),
         cordoned=bool((document.get("spec") or {}).get("unschedulable")),
+        taints=tuple(
+            Taint(taint["key"], taint.get("value") or "", taint["effect"])
+            for taint in (document.get("spec") or {}).get("taints") or ()
+        ),
     )
+
+
+@dataclass(frozen=True)
+class SeenBudget:
+    owner: str
+    """Uid of the job that controls the PodDisruptionBudget."""
+    view: BudgetView
+
+
+def view_budget(document: Object) -> SeenBudget | None:
+    """None for one that no ElasticJob controls, or that does not count pods."""
+    owner = _controller(document["metadata"])
+    least = (document.get("spec") or {}).get("minAvailable")
+    if owner is None:
+        return None
+    view = BudgetView(document["metadata"]["uid"], least if isinstance(least, int) else 0)
+    return SeenBudget(owner["uid"], view)
 
 
 def view_world(report: JobReport, *, clock: float, now: datetime) -> WorldView:

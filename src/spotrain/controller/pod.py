@@ -9,11 +9,14 @@ from spotrain import contract
 from spotrain.controller.environment import CA_FILE, TOKEN_FILE, TRUST_MOUNT, build_environment
 from spotrain.controller.model import CoordinatorAddress
 from spotrain.controller.network import labels, owner
+from spotrain.controller.outdated import MADE_OF_ANNOTATION, made_of
 from spotrain.job import ElasticJob, Offer, limit_of, worker_container, worker_name
 
 ATTEMPT_ANNOTATION: Final = f"{contract.DOMAIN}/attempt"
 SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 """A node on which a worker trains is no idle node, however little of it the worker asks for."""
+QUEUE_LABELS: Final = ("kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/priority-class")
+"""A queue that a job is put into is that of its pods: each waits its turn there."""
 SHM_PATH: Final = "/dev/shm"
 SHM_VOLUME: Final = "spotrain-shm"
 SHM_SHARE: Final = 4
@@ -73,8 +76,9 @@ def _identify(metadata: dict[str, Any], job: ElasticJob, *, index: int, attempt:
     metadata["name"] = worker_name(job.name, index)
     metadata["namespace"] = job.namespace
     own_labels = {**labels(job), contract.LABEL_REPLICA_INDEX: str(index)}
-    metadata["labels"] = {**(metadata.get("labels") or {}), **own_labels}
-    own_annotations = {ATTEMPT_ANNOTATION: str(attempt)}
+    queues = {key: value for key, value in job.labels.items() if key in QUEUE_LABELS}
+    metadata["labels"] = {**queues, **(metadata.get("labels") or {}), **own_labels}
+    own_annotations = {ATTEMPT_ANNOTATION: str(attempt), MADE_OF_ANNOTATION: made_of(job)}
     given = metadata.get("annotations") or {}
     metadata["annotations"] = {SAFE_TO_EVICT: "false", **given, **own_annotations}
     metadata["ownerReferences"] = [owner(job)]

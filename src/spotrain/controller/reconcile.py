@@ -14,6 +14,7 @@ from spotrain.controller.completion import Verdict, deadline, judge
 from spotrain.controller.conditions import fails, holds, set_conditions
 from spotrain.controller.disruption import Disruptions, find_disruptions
 from spotrain.controller.events import end_event, training_events
+from spotrain.controller.evictions import keep_budget
 from spotrain.controller.failure import Failures, find_failures
 from spotrain.controller.health import restarting_condition, running_condition
 from spotrain.controller.model import (
@@ -27,11 +28,14 @@ from spotrain.controller.model import (
     earliest,
 )
 from spotrain.controller.network import build_network_policy
+from spotrain.controller.outdated import find_outdated
+from spotrain.controller.patience import patience_ends
 from spotrain.controller.placement import Place, find_place
 from spotrain.controller.pod import build_pod
 from spotrain.controller.progress import report
 from spotrain.controller.records import record, remember_removals, tally
 from spotrain.controller.replicas import size
+from spotrain.controller.stall import find_stall
 from spotrain.controller.status import FAILED, RESTARTING, RUNNING, SUCCEEDED, SUSPENDED, Condition
 from spotrain.controller.suspend import suspend
 from spotrain.job import ElasticJob, worker_name
@@ -75,29 +79,39 @@ def _train(case: _Case) -> Plan:
     """Replace what was lost, come to the wanted size, say how it stands."""
     job, observed, failures = case.job, case.observed, case.failures
     place = find_place(job, observed, case.now)
+    stall = find_stall(job, observed, case.now)
     cleared = case.disruptions.removals + failures.removals
+    gone = {removal.uid for removal in cleared}
+    cleared += tuple(r for r in find_outdated(job, observed) if r.uid not in gone)
     sizing = size(job, observed, leaving=frozenset(removal.uid for removal in cleared))
     removals = cleared + sizing.removals
     running = running_condition(job, observed, workers=case.status.workers, obstacle=place.obstacle)
     restarting = restarting_condition(job, observed, running=running, failures=failures)
     status = remember_removals(case.status, observed, removals)
     status = case.state(
-        replace(status, offer=place.status),
+        replace(status, offer=place.status, last_stall=stall.mark),
         running,
         restarting,
         fails(SUSPENDED, "Resumed", "the job takes up nodes again."),
     )
     events = training_events(
-        job, observed, disruptions=case.disruptions, failures=failures, place=place
+        job, observed, disruptions=case.disruptions, failures=failures, place=place, stall=stall
     )
     return Plan(
         status,
-        actions=(*removals, *_creations(case, sizing.create, place, status.attempt)),
+        actions=(
+            *([stall.restart] if stall.restart else ()),
+            *removals,
+            *keep_budget(job, observed, trains=True),
+            *_creations(case, sizing.create, place, status.attempt),
+        ),
         events=tuple(events),
         requeue_at=earliest(
             case.disruptions.look_again,
             failures.retry_at,
             deadline(job, status.start_time),
+            patience_ends(job, status),
+            stall.look_again,
             report(observed, case.now).look_again,
         ),
     )
@@ -134,7 +148,8 @@ def _suspend(case: _Case) -> Plan:
     )
     is_news = not case.observed.status.is_true(SUSPENDED)
     events = (Event("Normal", "Suspended", why),) if is_news else ()
-    return Plan(status, actions=removals, events=events)
+    budget = keep_budget(case.job, case.observed, trains=False)
+    return Plan(status, actions=(*removals, *budget), events=events)
 
 
 def _end(case: _Case, verdict: Verdict) -> Plan:
@@ -175,4 +190,5 @@ def _cleaned(job: ElasticJob, observed: Observed, *, status: JobStatus, now: dat
         ended_at=status.completion_time or now,
         now=now,
     )
-    return Plan(status, actions=cleanup.actions, requeue_at=cleanup.look_again)
+    budget = keep_budget(job, observed, trains=False)
+    return Plan(status, actions=(*budget, *cleanup.actions), requeue_at=cleanup.look_again)

@@ -11,6 +11,7 @@ from spotrain.controller.disruption import Disruptions
 from spotrain.controller.failure import Failures
 from spotrain.controller.model import DeletePod, JobStatus, Observed, PodView
 from spotrain.controller.network import labels
+from spotrain.controller.outdated import is_renewed
 from spotrain.controller.progress import report
 from spotrain.controller.status import CREATED, ReplicaStatus
 from spotrain.controller.suspend import is_resuming
@@ -27,7 +28,8 @@ def record(
 ) -> JobStatus:
     """The status brought up to what is there now."""
     before, seen = observed.status, report(observed, now)
-    fresh = {pod.uid for pod in (*disruptions.fresh, *failures.fresh)}
+    taken = {pod.uid for pod, _ in disruptions.fresh}
+    fresh = taken | {pod.uid for pod in failures.fresh}
     status = replace(
         before,
         observed_generation=job.generation,
@@ -41,9 +43,13 @@ def record(
             failures=failures.total,
             disruptions=before.restarts.disruptions + len(disruptions.fresh),
             growths=seen.growths,
+            in_place=max(
+                before.restarts.in_place, observed.world.restarts if observed.world else 0
+            ),
         ),
-        attempt=before.attempt + is_resuming(job, observed),
+        attempt=before.attempt + (is_resuming(job, observed) or is_renewed(job, observed)),
         last_failure=failures.mark,
+        last_disruption=disruptions.mark,
         counted_pods=_present({*before.counted_pods, *fresh}, observed),
     )
     created = holds(CREATED, "JobCreated", "the controller has taken up the job.")

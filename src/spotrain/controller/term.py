@@ -103,7 +103,12 @@ class Term:
             return
         if seen.status.finished and seen.key not in self.coordinator.jobs:
             return
-        self.coordinator.set_job(seen.key, limits_of(job), number=recorded_number(seen.stored))
+        self.coordinator.set_job(
+            seen.key,
+            limits_of(job),
+            number=recorded_number(seen.stored),
+            restarts=seen.status.restarts.in_place,
+        )
 
     def _keep(self, name: Name) -> None:
         if name not in self._keepers:

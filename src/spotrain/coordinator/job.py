@@ -52,6 +52,7 @@ class Job:
     changed: Callable[[str], None]
     number: int = 0
     leads: Callable[[], bool] = lambda: True
+    restarts: int = 0
     sends: dict[str, Send] = field(default_factory=dict)
     uses_session: bool | None = None
     chapters: history.History = ()
@@ -59,7 +60,9 @@ class Job:
     epoch: int = 0
 
     def __post_init__(self) -> None:
-        self.state = worlds.start(self.limits, number=self.number, now=self.clock())
+        self.state = worlds.start(
+            self.limits, number=self.number, restarts=self.restarts, now=self.clock()
+        )
         self.since = self.clock()
         self._recording = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None

@@ -46,8 +46,11 @@ class Coordinator:
     jobs: dict[str, Job] = field(default_factory=dict)
     watchers: list[Callable[[str], None]] = field(default_factory=list)
 
-    def set_job(self, key: str, limits: worlds.Limits, *, number: int = 0) -> None:
-        """Admit a job, or change its limits. `number`: its last durable world number."""
+    def set_job(
+        self, key: str, limits: worlds.Limits, *, number: int = 0, restarts: int = 0
+    ) -> None:
+        """Admit a job, or change its limits. `number`: its last durable world number; `restarts`:
+        how many it has used up."""
         if key in self.jobs:
             job = self.jobs[key]
             if job.state.limits != limits:
@@ -61,6 +64,7 @@ class Coordinator:
             changed=self._notify,
             number=number,
             leads=self.leads,
+            restarts=restarts,
         )
 
     def drop_job(self, key: str) -> None:
@@ -73,6 +77,11 @@ class Coordinator:
         """The controller's word that a pod is gone: no need to wait for its ping to expire."""
         if key in self.jobs:
             self.jobs[key].cut(pod)
+
+    def stall(self, key: str, world: int, message: str) -> None:
+        """The controller's word that a world does no step any more: it is left and formed anew."""
+        if key in self.jobs:
+            self.jobs[key].dispatch(worlds.Stalled(world=world, message=message))
 
     def report(self, key: str) -> JobReport | None:
         job = self.jobs.get(key)

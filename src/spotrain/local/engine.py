@@ -18,14 +18,17 @@ from spotrain.agent.standalone import expect_token
 from spotrain.controller.limits import limits_of
 from spotrain.controller.model import (
     Action,
+    ApplyDisruptionBudget,
     ApplyNetworkPolicy,
     CoordinatorAddress,
     CreatePod,
+    DeleteDisruptionBudget,
     DeleteJob,
     DeletePod,
     Event,
     JobStatus,
     Observed,
+    RestartWorld,
 )
 from spotrain.controller.observe import view_world
 from spotrain.controller.reconcile import reconcile
@@ -151,8 +154,12 @@ class Engine:
                 for pod in [pod for pod in self.machines.pods if pod.uid == uid]:
                     self.machines.delete_pod(pod, grace_seconds=grace_seconds)
                 self._wake.set()
-            case ApplyNetworkPolicy() | DeleteJob():
-                pass  # loopback has no network policies; one engine runs one job
+            case RestartWorld(number=number, message=message):
+                self._coordinator.stall(self._key, number, message)
+            case ApplyNetworkPolicy() | ApplyDisruptionBudget() | DeleteDisruptionBudget():
+                pass  # loopback has no network policies, and nobody evicts pods here
+            case DeleteJob():
+                pass  # one engine runs one job
 
     # --- Records ---
 

@@ -24,6 +24,7 @@ from spotrain.worlds.events import (
     Release,
     Restart,
     Saved,
+    Stalled,
     Starting,
     Tick,
 )
@@ -72,6 +73,7 @@ __all__ = [
     "Restart",
     "Saved",
     "Seat",
+    "Stalled",
     "Starting",
     "State",
     "Tick",

@@ -22,6 +22,7 @@ from spotrain.worlds.events import (
     Recorded,
     Restart,
     Saved,
+    Stalled,
     Starting,
     Step,
     Tick,
@@ -65,6 +66,8 @@ def take(state: State, event: Event, now: float) -> Step:
             return replace(state, newest=newest), []
         case Recorded():
             return _publish(state, event)
+        case Stalled():
+            return _stall(state, event)
         case LimitsChanged():
             return replace(state, limits=event.limits), []
         case Tick():
@@ -175,6 +178,13 @@ def _finish(state: State, event: Finished) -> Step:
         return state, []
     state = _with(state, event.id, {"state": MemberState.FINISHED})
     return replace(state, drain_deadline=None, growth_since=None), []
+
+
+def _stall(state: State, event: Stalled) -> Step:
+    is_meant = state.world is not None and state.world.number == event.world
+    if not is_meant or state.phase is not Phase.RUNNING or is_finishing(state):
+        return state, []
+    return break_world(state, Reason.STALL, event.message)
 
 
 def break_world(state: State, reason: Reason, message: str) -> Step:

@@ -110,6 +110,14 @@ class Recorded:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Stalled:
+    """The controller's word that `world` does no step any more: somebody hangs."""
+
+    world: int
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class LimitsChanged:
     limits: Limits
 
@@ -132,6 +140,7 @@ Event = (
     | CommitAsked
     | Saved
     | Recorded
+    | Stalled
     | LimitsChanged
     | Tick
 )

@@ -124,7 +124,7 @@ def _form(state: State, now: float) -> Step:
             return replace(state, left_by=left_by), []
         state = _give_up_waiting(state)
     state = replace(state, left_by=None)
-    if state.ending is Reason.FAILURE:
+    if state.ending in (Reason.FAILURE, Reason.STALL):
         state = replace(state, restarts=state.restarts + 1)
         if state.restarts > state.limits.max_restarts:
             return _close(state, "failed", failure_message(state))

@@ -21,10 +21,11 @@ from spotrain.worlds.forming import advance
 from spotrain.worlds.state import Limits, Phase, State
 
 
-def start(limits: Limits, *, number: int = 0, now: float = 0.0) -> State:
-    """A job's state; `number` is the last durable world number (0: the job never had a world)."""
+def start(limits: Limits, *, number: int = 0, restarts: int = 0, now: float = 0.0) -> State:
+    """A job's state; `number` is the last durable world number (0: the job never had a world),
+    `restarts` how many it has used up."""
     recover_until = now + limits.recovery_seconds if number else None
-    return State(limits=limits, number=number, recover_until=recover_until)
+    return State(limits=limits, number=number, restarts=restarts, recover_until=recover_until)
 
 
 def on(state: State, event: Event, now: float) -> Step:

@@ -39,6 +39,8 @@ class Reason(StrEnum):
     """The output held checkpoints of a world with a higher number."""
     LOSS = "loss"
     FAILURE = "failure"
+    STALL = "stall"
+    """It did no step any more; counts as a failure."""
     FINISHED = "finished"
 
 

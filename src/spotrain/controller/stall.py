@@ -1,0 +1,54 @@
+"""A world that does no step any more: somebody hangs, and torch may wait for half an hour.
+
+The coordinator restarts it from its last checkpoint; ranks that do not leave by themselves are
+killed by their agents, and the pods stay. That counts against the backoff limit: a training that
+always hangs at the same place must not pay for GPUs for ever.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from spotrain.controller.model import Observed, RestartWorld, WorldView
+from spotrain.controller.status import Stall
+from spotrain.job import ElasticJob
+
+
+@dataclass(frozen=True)
+class Stalling:
+    restart: RestartWorld | None
+    mark: Stall | None
+    """The last stall of the job, this one included."""
+    is_new: bool
+    look_again: datetime | None
+
+
+def find_stall(job: ElasticJob, observed: Observed, now: datetime) -> Stalling:
+    """Has the world gone on within progressDeadlineSeconds?
+
+    Only a job that has told of a step before is judged: a script without the training library never
+    tells, and the first step may wait for a compiler.
+    """
+    mark, world = observed.status.last_stall, observed.world
+    due = _due(job, observed, world)
+    if world is None or due is None:
+        return Stalling(None, mark, False, None)
+    if now < due:
+        return Stalling(None, mark, False, due)
+    seconds = job.elastic.progress_deadline_seconds
+    message = (
+        f"world {world.number} has done no step after {world.step} for {seconds} s, "
+        "spec.elastic.progressDeadlineSeconds"
+    )
+    is_new = mark is None or mark.world != world.number
+    stall = Stall(world.number, world.step, now) if is_new else mark
+    return Stalling(RestartWorld(world.number, message), stall, is_new, None)
+
+
+def _due(job: ElasticJob, observed: Observed, world: WorldView | None) -> datetime | None:
+    """When the present world must have done its next step; None: nobody can say."""
+    seconds, told = job.elastic.progress_deadline_seconds, observed.status.progress
+    if not seconds or job.rdzv_endpoint or world is None or told is None:
+        return None
+    if world.phase != "running" or not world.size or not told.step or world.step != told.step:
+        return None
+    return max(world.since, told.at) + timedelta(seconds=seconds)

@@ -1,0 +1,64 @@
+"""A world that hangs is restarted from its checkpoint."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from spotrain.controller.model import Observed, RestartWorld
+from spotrain.controller.reconcile import reconcile
+from spotrain.controller.stall import find_stall
+from spotrain.controller.status import Progress
+from tests.controller.builders import NOW, after, applied, job, pod, reasons, seen, started, world
+
+HASTY = {"elastic": {"progressDeadlineSeconds": 60}}
+
+
+def training(step: int = 100, **changes: Any) -> Observed:
+    """A job that has told of that step just now."""
+    observed = started(job(), world=world(4, step=step, **changes))
+    status = replace(observed.status, progress=Progress(step, NOW))
+    return replace(observed, status=status)
+
+
+@pytest.mark.acceptance(24)
+def test_a_world_without_a_step_is_restarted_and_named() -> None:
+    observed = training()
+    assert reconcile(job(**HASTY), observed, after(59)).requeue_at == after(60)
+    plan = reconcile(job(**HASTY), observed, after(60))
+    (restart,) = plan.actions
+    assert isinstance(restart, RestartWorld)
+    assert restart.number == 4
+    assert "no step after 100 for 60 s" in restart.message
+    assert reasons(plan) == ["WorldStalled"]
+    stall = plan.status.last_stall
+    assert stall is not None
+    assert (stall.world, stall.step, stall.at) == (4, 100, after(60))
+
+
+@pytest.mark.acceptance(24)
+def test_a_stall_is_told_once_and_restarted_until_the_coordinator_has_done_it() -> None:
+    observed = training()
+    plan = reconcile(job(**HASTY), observed, after(60))
+    unchanged = replace(observed, status=plan.status)
+    again = reconcile(job(**HASTY), unchanged, after(61))
+    assert (again.actions, again.events) == (plan.actions, ())
+    assert again.status.last_stall == plan.status.last_stall
+    assert reconcile(job(**HASTY), applied(observed, plan), after(61)).actions == ()
+
+
+@pytest.mark.parametrize(
+    ("observed", "spec"),
+    [
+        pytest.param(seen(pod(0), world=world(step=0)), HASTY, id="no-step-was-ever-told"),
+        pytest.param(training(phase="waiting", size=0), HASTY, id="no-world-trains"),
+        pytest.param(training(phase="draining"), HASTY, id="a-drain-has-its-own-deadline"),
+        pytest.param(training(since=after(1)), HASTY, id="a-world-that-has-just-begun"),
+        pytest.param(replace(training(), world=world(4, step=101)), HASTY, id="a-new-step"),
+        pytest.param(training(), {"elastic": {"progressDeadlineSeconds": 0}}, id="switched-off"),
+        pytest.param(training(), {**HASTY, "rdzvEndpoint": "etcd:1"}, id="not-ours-to-see"),
+        pytest.param(replace(training(), world=None), HASTY, id="the-coordinator-knows-nothing"),
+    ],
+)
+def test_who_may_still_be_at_work_is_left_alone(observed: Observed, spec: dict[str, Any]) -> None:
+    assert find_stall(job(**spec), observed, after(60)).restart is None
