@@ -20,6 +20,7 @@ from spotrain.controller.pod import CA_CONFIGMAP
 from spotrain.controller.settings import (
     ENV_COORDINATOR_PORT,
     ENV_LISTEN_ADDRESS,
+    ENV_NODE_LOST_SECONDS,
     ENV_PROBE_PORT,
 )
 from tests.cluster.server import ApiServer, free_port
@@ -210,6 +211,7 @@ class ControllerProcess:
     port: int = field(default_factory=free_port)
     probes: int = field(default_factory=free_port)
     address: str = "0.0.0.0"
+    node_lost_seconds: float = 2.0
     log: list[str] = field(default_factory=list)
     logged: asyncio.Condition = field(default_factory=asyncio.Condition)
     process: asyncio.subprocess.Process | None = None
@@ -228,6 +230,7 @@ class ControllerProcess:
                 ENV_COORDINATOR_PORT: str(self.port),
                 ENV_PROBE_PORT: str(self.probes),
                 ENV_LISTEN_ADDRESS: self.address,
+                ENV_NODE_LOST_SECONDS: str(self.node_lost_seconds),
             },
             stderr=asyncio.subprocess.PIPE,
         )

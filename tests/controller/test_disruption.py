@@ -9,6 +9,7 @@ from spotrain.controller.reconcile import reconcile
 from spotrain.controller.status import JobStatus
 from tests.controller.builders import NOW, after, deleted, job, node, pod, reasons, seen
 
+SILENT: dict[str, Any] = {"ready": False, "silent_since": NOW}
 SIGNAL = "SignalException: Process 1 got signal: 15"
 OWN_WAY: dict[str, Any] = {"rdzvEndpoint": "etcd-service:2379"}
 
@@ -115,6 +116,37 @@ def test_a_pod_stuck_on_a_lost_node_is_forced_out(
     stuck = seen(pod(0, deleting=True, delete_by=NOW), nodes=nodes)
     removals = find_disruptions(job(), stuck, after(seconds)).removals
     assert [r.grace_seconds for r in removals] == ([0] if forced else [])
+
+
+@pytest.mark.acceptance(18)
+@pytest.mark.parametrize(
+    ("nodes", "pod_is", "given_up"),
+    [
+        pytest.param((node("node-1", **SILENT),), {}, True, id="silent"),
+        pytest.param((node("node-1", ready=False),), {}, False, id="a-kubelet-that-says-no-lives"),
+        pytest.param((node("node-1"),), {}, False, id="ready"),
+        pytest.param((node("node-2", **SILENT),), {}, False, id="another-node"),
+        pytest.param((node("node-1", **SILENT),), {"deleting": True}, True, id="drained-before"),
+        pytest.param((node("node-1", **SILENT),), {"node": None}, False, id="not-scheduled"),
+        pytest.param((node("node-1", **SILENT),), {"phase": "Succeeded"}, False, id="over"),
+    ],
+)
+def test_a_worker_on_a_silent_node_is_given_up_after_the_configured_wait(
+    nodes: tuple[Any, ...], pod_is: dict[str, Any], given_up: bool
+) -> None:
+    observed = seen(pod(0, **pod_is), nodes=nodes, node_lost_seconds=20)
+    assert find_disruptions(job(), observed, after(19)).removals == ()
+    found = find_disruptions(job(), observed, after(20)).removals
+    assert [(r.uid, r.grace_seconds) for r in found] == ([("uid-0", 0)] if given_up else [])
+
+
+def test_a_worker_that_is_given_up_counts_as_a_disruption_and_is_looked_at_in_time() -> None:
+    observed = seen(pod(0), pod(1), pod(2, node="node-2"), nodes=(node("node-1", **SILENT),))
+    before = find_disruptions(job(), observed, NOW)
+    assert (before.fresh, before.look_again) == ((), after(observed.node_lost_seconds))
+    plan = reconcile(job(), observed, after(observed.node_lost_seconds))
+    assert deleted(plan) == ["digits-worker-0", "digits-worker-1"]
+    assert plan.status.restarts.disruptions == 2
 
 
 def test_counted_pods_are_forgotten_when_they_are_gone() -> None:

@@ -56,6 +56,7 @@ class Kept:
             doorkeeper=self.doorkeeper,
             publisher=Publisher(kube, "authority"),
             meters=self.meters,
+            node_lost_seconds=30,
         )
 
     @staticmethod

@@ -22,6 +22,7 @@ def test_every_setting_has_its_variable() -> None:
         "SPOTRAIN_COORDINATOR_PORT": "9443",
         "SPOTRAIN_LISTEN_ADDRESS": "::",
         "SPOTRAIN_METRICS_PORT": "9080",
+        "SPOTRAIN_NODE_LOST_SECONDS": "0.5",
         "SPOTRAIN_LOG_LEVEL": "debug",
     }
     assert Settings.read(environment) == Settings(
@@ -29,6 +30,7 @@ def test_every_setting_has_its_variable() -> None:
         coordinator_port=9443,
         listen_address="::",
         probe_port=9080,
+        node_lost_seconds=0.5,
         log_level="DEBUG",
     )
 
@@ -40,6 +42,8 @@ def test_every_setting_has_its_variable() -> None:
         ("SPOTRAIN_COORDINATOR_PORT", "0"),
         ("SPOTRAIN_LISTEN_ADDRESS", "everywhere"),
         ("SPOTRAIN_METRICS_PORT", "65536"),
+        ("SPOTRAIN_NODE_LOST_SECONDS", "-1"),
+        ("SPOTRAIN_NODE_LOST_SECONDS", "nan"),
         ("SPOTRAIN_LOG_LEVEL", "loud"),
     ],
 )

@@ -174,6 +174,16 @@ def test_a_node_is_seen_with_its_pool_zone_and_state() -> None:
     assert view_node({**node, "spec": {"unschedulable": True}}).cordoned
 
 
+@pytest.mark.parametrize(("status", "since"), [("Unknown", MORNING), ("False", None)])
+def test_a_node_that_says_nothing_is_told_from_one_that_says_no(
+    status: str, since: str | None
+) -> None:
+    condition = {"type": "Ready", "status": status, "lastTransitionTime": MORNING}
+    view = view_node({"metadata": {"name": "n"}, "status": {"conditions": [condition]}})
+    assert not view.ready
+    assert view.silent_since == (datetime.fromisoformat(since) if since else None)
+
+
 def test_a_node_outside_of_all_pools_is_seen_too() -> None:
     bare = {"metadata": {"name": "n"}}
     assert view_node(bare) == NodeView("n", "", "", ready=False, cordoned=False)

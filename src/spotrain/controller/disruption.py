@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from spotrain.controller.drains import find_notices
-from spotrain.controller.model import DeletePod, NodeView, Observed, PodView, earliest
+from spotrain.controller.model import DeletePod, Observed, PodView, earliest
+from spotrain.controller.silence import find_silence
 from spotrain.controller.status import Disruption
 from spotrain.job import ElasticJob
 
@@ -32,8 +33,6 @@ OUT_OF_MEMORY: Final = "OOMKilled"
 REPLACE_AFTER_SECONDS: Final = 5
 """A pod younger than this is replaced only then: a node that kills each pod at its start must not
 turn the controller into a loop without a pause."""
-FORCE_AFTER_SECONDS: Final = 30
-"""Past its grace period, a pod on a lost node has nobody left who could report its end."""
 
 
 @dataclass(frozen=True)
@@ -62,26 +61,30 @@ def is_disrupted(job: ElasticJob, pod: PodView) -> bool:
 def find_disruptions(job: ElasticJob, observed: Observed, now: datetime) -> Disruptions:
     """Pods taken away, which of them are news, and which can be cleared for a replacement."""
     counted, notices = observed.status.counted_pods, find_notices(job, observed)
+    silence = find_silence(observed, now)
     failed = [pod for pod in observed.pods if pod.phase == "Failed"]
     gone = [pod for pod in failed if is_disrupted(job, pod)]
     doomed = [pod for pod in observed.pods if pod.disrupted and pod not in gone]
     causes = {pod.uid: (pod, f"taint {taint.key}") for pod, taint in notices}
+    causes |= {pod.uid: (pod, "NodeLost") for pod in silence.lost}
     causes |= {pod.uid: (pod, _cause(pod)) for pod in (*gone, *doomed)}
     news = [(pod, cause) for pod, cause in causes.values() if pod.uid not in counted]
     mark = _mark(news[0], now) if news else observed.status.last_disruption
     peers = [pod for pod in failed if pod not in gone and _fell_with(mark, job, pod)]
     news += [(pod, "its peers were") for pod in peers if pod.uid not in counted]
-    stuck, stuck_until = _stuck(observed, now)
     cleared, ripe_at = _cleared([*gone, *peers], now)
+    forced = {removal.uid for removal in silence.removals}
     noticed = [
-        DeletePod(pod.name, pod.uid, None, "NodeNotice") for pod, _ in notices if not pod.disrupted
+        DeletePod(pod.name, pod.uid, None, "NodeNotice")
+        for pod, _ in notices
+        if not pod.disrupted and pod.uid not in forced
     ]
     return Disruptions(
         fresh=tuple(news),
         taken=frozenset(pod.uid for pod in (*gone, *peers)),
         mark=mark,
-        removals=(*stuck, *cleared, *noticed),
-        look_again=earliest(*stuck_until, *ripe_at),
+        removals=(*silence.removals, *cleared, *noticed),
+        look_again=earliest(*silence.later, *ripe_at),
     )
 
 
@@ -117,30 +120,3 @@ def _cleared(pods: list[PodView], now: datetime) -> tuple[list[DeletePod], list[
         else:
             later.append(ripe_at)
     return removals, later
-
-
-def _stuck(observed: Observed, now: datetime) -> tuple[list[DeletePod], list[datetime]]:
-    """Pods that no kubelet will ever finish deleting.
-
-    The old process may still run behind a broken network. That is safe: it belongs to an older
-    world, whose commits the coordinator refuses.
-    """
-    nodes = {node.name: node for node in observed.nodes}
-    removals, later = [], []
-    for pod in observed.pods:
-        if not pod.deleting or pod.delete_by is None or not _is_lost(pod, nodes):
-            continue
-        force_at = pod.delete_by + timedelta(seconds=FORCE_AFTER_SECONDS)
-        if force_at <= now:
-            removals.append(DeletePod(pod.name, pod.uid, 0, "NodeLost"))
-        else:
-            later.append(force_at)
-    return removals, later
-
-
-def _is_lost(pod: PodView, nodes: dict[str, NodeView]) -> bool:
-    # Without leave to list nodes none is seen at all; that tells nothing about this one.
-    if pod.node is None or not nodes:
-        return False
-    node = nodes.get(pod.node)
-    return node is None or not node.ready

@@ -39,7 +39,9 @@ class Keeper:
         doorkeeper: Doorkeeper,
         publisher: Publisher,
         meters: Meters,
+        node_lost_seconds: float,
     ) -> None:
+        self._node_lost_seconds = node_lost_seconds
         self._name = name
         self._kube = kube
         self._cluster = cluster
@@ -120,6 +122,7 @@ class Keeper:
             world=view_world(report, clock=self._coordinator.clock(), now=now) if report else None,
             status=seen.status,
             disruption_budget=self._cluster.budget_of(seen),
+            node_lost_seconds=self._node_lost_seconds,
         )
         return reconcile(seen.job, observed, now)
 

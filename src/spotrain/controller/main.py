@@ -79,6 +79,7 @@ class Controller:
             authority=self._authority,
             leads=self._leadership.leads,
             meters=self._meters,
+            node_lost_seconds=self._settings.node_lost_seconds,
         )
         await self._term.run(self._put_behind)
 

@@ -81,6 +81,8 @@ class NodeView:
     ready: bool
     cordoned: bool
     taints: tuple[Taint, ...] = ()
+    silent_since: datetime | None = None
+    """Since when its kubelet has not been heard of; None: it has."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,8 @@ class Observed:
     status: JobStatus = field(default_factory=JobStatus)
     disruption_budget: BudgetView | None = None
     coordinator: CoordinatorAddress = CLUSTER_COORDINATOR
+    node_lost_seconds: float = 30.0
+    """A node that is silent for longer is not waited for."""
 
 
 # --- Decided ----------------------------------------------------------------------------------

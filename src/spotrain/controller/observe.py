@@ -128,7 +128,13 @@ def view_node(document: Object) -> NodeView:
             Taint(taint["key"], taint.get("value") or "", taint["effect"])
             for taint in (document.get("spec") or {}).get("taints") or ()
         ),
+        silent_since=_silent_since(conditions.get("Ready") or {}),
     )
+
+
+def _silent_since(ready: Mapping[str, Any]) -> datetime | None:
+    """The node controller sets Ready to Unknown when a kubelet gives no sign of life."""
+    return _moment(ready["lastTransitionTime"]) if ready.get("status") == "Unknown" else None
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """The controller's settings: environment variables, each with a default that suits a cluster."""
 
+import contextlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -10,6 +12,7 @@ from spotrain import contract
 ENV_COORDINATOR_PORT: Final = "SPOTRAIN_COORDINATOR_PORT"
 ENV_LISTEN_ADDRESS: Final = "SPOTRAIN_LISTEN_ADDRESS"
 ENV_PROBE_PORT: Final = "SPOTRAIN_METRICS_PORT"
+ENV_NODE_LOST_SECONDS: Final = "SPOTRAIN_NODE_LOST_SECONDS"
 ENV_LOG_LEVEL: Final = "SPOTRAIN_LOG_LEVEL"
 
 
@@ -30,6 +33,9 @@ class Settings:
     knows IPv6 alone."""
     probe_port: int = contract.METRICS_PORT
     """SPOTRAIN_METRICS_PORT: /healthz, /readyz and /metrics, plain HTTP."""
+    node_lost_seconds: float = 30.0
+    """SPOTRAIN_NODE_LOST_SECONDS: the workers of a node whose kubelet has been silent for so long,
+    counted from the moment when Kubernetes noticed it, are replaced."""
     log_level: str = "INFO"
     """SPOTRAIN_LOG_LEVEL: DEBUG, INFO, WARNING or ERROR."""
 
@@ -47,6 +53,7 @@ class Settings:
             coordinator_port=_port(environment, ENV_COORDINATOR_PORT, cls.coordinator_port),
             listen_address=_address(environment, ENV_LISTEN_ADDRESS, cls.listen_address),
             probe_port=_port(environment, ENV_PROBE_PORT, cls.probe_port),
+            node_lost_seconds=_seconds(environment, ENV_NODE_LOST_SECONDS, cls.node_lost_seconds),
             log_level=level,
         )
 
@@ -66,3 +73,11 @@ def _port(environment: Mapping[str, str], name: str, default: int) -> int:
     if text.isdecimal() and 0 < int(text) < 65536:
         return int(text)
     raise SettingsError(f"{name}={text!r} is no port, a number from 1 to 65535; correct it.")
+
+
+def _seconds(environment: Mapping[str, str], name: str, default: float) -> float:
+    text = environment.get(name, str(default))
+    with contextlib.suppress(ValueError):
+        if 0 <= (seconds := float(text)) < math.inf:
+            return seconds
+    raise SettingsError(f"{name}={text!r} is no number of seconds, 0 or more; correct it.")

@@ -42,7 +42,9 @@ class Term:
         authority: str,
         leads: Callable[[], bool],
         meters: Meters,
+        node_lost_seconds: float,
     ) -> None:
+        self._node_lost_seconds = node_lost_seconds
         self._kube = kube = kube.guarded(leads)
         self._meters = meters
         self.cluster = Cluster(namespace, self._job_changed, self._wake)
@@ -120,6 +122,7 @@ class Term:
                 doorkeeper=self._doorkeeper,
                 publisher=self.publisher,
                 meters=self._meters,
+                node_lost_seconds=self._node_lost_seconds,
             )
             self._keepers[name] = keeper, asyncio.create_task(keeper.run(), name="/".join(name))
         self._wake(name)

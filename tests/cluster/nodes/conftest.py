@@ -1,11 +1,13 @@
 """A whole cluster for all tests of this folder, with nodes whose pods are processes."""
 
 import itertools
+import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
+from spotrain import contract
 from spotrain.controller.kube import Kube
 from spotrain.local.image import Image
 from spotrain.local.kubelet import Kubelet, Options
@@ -19,6 +21,14 @@ from tests.cluster.control_plane import (
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 _numbers = itertools.count(1)
+_NET = f"127.{os.getpid() % 250 + 1}.{os.getpid() // 250 % 250 + 1}"
+COORDINATORS = (f"{_NET}.1", f"{_NET}.2")
+"""This run's own, since the port is the same for all."""
+HOSTS = {
+    f"{contract.COORDINATOR_SERVICE}.{contract.SYSTEM_NAMESPACE}.svc": COORDINATORS,
+    "service.example": ["127.8.8.8"],
+}
+"""What cluster DNS would say."""
 
 
 @pytest.fixture(scope="session")
@@ -52,7 +62,8 @@ async def kubelet(kube: Kube, tmp_path: Path) -> AsyncIterator[Kubelet]:
         folder=tmp_path / "kubelet",
         image=Image(workdir=REPOSITORY),
         claims={"efs": tmp_path / "efs"},
-        hosts={"service.example": ["127.8.8.8"]},
+        images={"spotrain-training": Image(workdir=REPOSITORY / "training-image")},
+        hosts=HOSTS,
         heartbeat_seconds=HEARTBEAT_SECONDS,
         crash_backoff_seconds=0.2,
     )
