@@ -43,7 +43,13 @@ def document(**spec: Any) -> dict[str, Any]:
     return {
         "apiVersion": "elastic.pytorch.org/v1alpha1",
         "kind": "ElasticJob",
-        "metadata": {"name": "digits", "namespace": "jobs", "uid": "job-uid", "generation": 1},
+        "metadata": {
+            "name": "digits",
+            "namespace": "jobs",
+            "uid": "job-uid",
+            "generation": 1,
+            "creationTimestamp": LONG_AGO.isoformat(),
+        },
         "spec": {
             "minReplicas": 1,
             "maxReplicas": 3,

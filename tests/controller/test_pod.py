@@ -78,6 +78,7 @@ def test_labels_and_annotations_of_the_template_are_kept() -> None:
         "a": "b",
         "spotrain.dev/attempt": "0",
         "spotrain.dev/made-of": metadata["annotations"]["spotrain.dev/made-of"],
+        "spotrain.dev/offer": "t4-spot/a",
         "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
     }
     assert (metadata["name"], "generateName" in metadata) == ("digits-worker-1", False)

@@ -16,6 +16,8 @@ from spotrain.controller.status import (
     JobStatus,
 )
 
+BELOW_MIN: Final = "BelowMinReplicas"
+"""Reason of Running, for a job that has trained and has lost too many workers."""
 ORDER: Final = (CREATED, RUNNING, RESTARTING, SUSPENDED, SUCCEEDED, FAILED)
 STATES: Final = (FAILED, SUCCEEDED, SUSPENDED, RUNNING, RESTARTING)
 """The condition that matters most comes first."""
@@ -48,3 +50,9 @@ def holds(kind: str, reason: str, message: str) -> Condition:
 
 def fails(kind: str, reason: str, message: str) -> Condition:
     return Condition(kind, "False", reason, message)
+
+
+def has_run(status: JobStatus) -> bool:
+    """Has the job run since it was started or resumed?"""
+    before = status.condition(RUNNING)
+    return before is not None and (before.status == "True" or before.reason == BELOW_MIN)

@@ -11,6 +11,7 @@ from spotrain.controller.placement import Place
 from spotrain.controller.stall import Stalling
 from spotrain.controller.status import RUNNING, SUCCEEDED
 from spotrain.controller.suspend import is_resuming
+from spotrain.controller.why import describe_offer, describe_past, refused
 from spotrain.job import ElasticJob
 
 
@@ -47,13 +48,14 @@ def training_events(
         )
         yield Event("Warning", "WorkerGivenUp", said)
     if place.is_new and place.offer:
-        pool, zone = place.offer.pool, place.offer.zone or "any zone"
-        price = f", ${pool.usd_per_hour:.3f} a node and hour" if pool.usd_per_hour else ""
-        said = f"workers go to pool {pool.name}, {zone} ({pool.capacity}{price})."
+        moved = f"{describe_past(place.left)}; " if place.left else ""
+        said = f"{moved}workers go to pool {describe_offer(place.offer)}."
         yield Event("Normal", "OfferChosen", said)
     before = observed.status.condition(RUNNING)
-    if place.obstacle and place.obstacle.message not in (before.message if before else ""):
-        yield Event("Warning", place.obstacle.reason, place.obstacle.message)
+    known = before.message if before else ""
+    for obstacle in (place.obstacle, refused(observed)):
+        if obstacle and obstacle.message not in known:
+            yield Event("Warning", obstacle.reason, obstacle.message)
 
 
 def is_new_spec(job: ElasticJob, observed: Observed) -> bool:

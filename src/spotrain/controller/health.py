@@ -1,34 +1,29 @@
 """Does the job run, and if not, what is it waiting for?"""
 
-from typing import Final
-
 from spotrain.controller.completion import describe
-from spotrain.controller.conditions import fails, holds
+from spotrain.controller.conditions import BELOW_MIN, fails, has_run, holds
 from spotrain.controller.failure import Failures, limit
 from spotrain.controller.model import Observed
-from spotrain.controller.placement import Obstacle
+from spotrain.controller.placement import Place
 from spotrain.controller.status import RESTARTING, RUNNING, Condition, ReplicaStatus
+from spotrain.controller.why import refusal_reason, why
 from spotrain.job import ElasticJob
-
-BELOW_MIN: Final = "BelowMinReplicas"
 
 
 def running_condition(
-    job: ElasticJob, observed: Observed, *, workers: ReplicaStatus, obstacle: Obstacle | None
+    job: ElasticJob, observed: Observed, *, workers: ReplicaStatus, place: Place
 ) -> Condition:
     """Running means that enough workers are ready to train, not that pods exist."""
-    said = f"{workers.ready} of {job.replicas} workers are ready, {job.min_replicas} needed."
-    homeless = [pod for pod in observed.pods if pod.unschedulable and not pod.deleting]
-    if homeless:
-        said += f" {len(homeless)} without a node: {homeless[0].unschedulable}"
-    if obstacle:
-        said += f" {obstacle.message}"
+    said = why(job, observed, workers=workers, place=place)
     if workers.ready >= job.min_replicas:
         return holds(RUNNING, "EnoughWorkers", said)
-    if has_run(observed):
+    if has_run(observed.status):
         return fails(RUNNING, BELOW_MIN, said)
-    if obstacle:
-        return fails(RUNNING, obstacle.reason, said)
+    if place.obstacle:
+        return fails(RUNNING, place.obstacle.reason, said)
+    if observed.board.refusal:
+        return fails(RUNNING, refusal_reason(observed.board.refusal), said)
+    homeless = any(pod.unschedulable and not pod.deleting for pod in observed.pods)
     return fails(RUNNING, "Unschedulable" if homeless else "WorkersStarting", said)
 
 
@@ -43,12 +38,6 @@ def restarting_condition(
             f"forgiven, next try at {again}."
         )
         return holds(RESTARTING, "BackingOff", message)
-    if running.status == "False" and has_run(observed):
+    if running.status == "False" and has_run(observed.status):
         return holds(RESTARTING, "ReplacingWorkers", running.message)
     return fails(RESTARTING, "NothingToReplace", "every worker that was lost has been replaced.")
-
-
-def has_run(observed: Observed) -> bool:
-    """Has the job run since it was started or resumed?"""
-    before = observed.status.condition(RUNNING)
-    return before is not None and (before.status == "True" or before.reason == BELOW_MIN)

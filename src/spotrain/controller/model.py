@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 from spotrain import contract
+from spotrain.controller.board import Board
 from spotrain.controller.status import JobStatus
 from spotrain.job import Pool
 
@@ -14,6 +15,7 @@ __all__ = [
     "Action",
     "ApplyDisruptionBudget",
     "ApplyNetworkPolicy",
+    "Board",
     "BudgetView",
     "CoordinatorAddress",
     "CreatePod",
@@ -64,6 +66,12 @@ class PodView:
     """When the training container ended, by its node's clock."""
     made_of: str = ""
     """The annotation that says what the pod was made of; empty: it does not say."""
+    place: str = ""
+    """The offer to which it was pinned, as `Offer.place`; empty: none that we know of."""
+    scheduled_at: datetime | None = None
+    """When it got its node."""
+    waits_for: str = ""
+    """Why its training container does not start yet, in the kubelet's word."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +91,9 @@ class NodeView:
     taints: tuple[Taint, ...] = ()
     silent_since: datetime | None = None
     """Since when its kubelet has not been heard of; None: it has."""
+    created_at: datetime | None = None
+    gpus: int = 0
+    """GPUs that the node offers; none until its device plugin has started."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +153,8 @@ class Observed:
     coordinator: CoordinatorAddress = CLUSTER_COORDINATOR
     node_lost_seconds: float = 30.0
     """A node that is silent for longer is not waited for."""
+    board: Board = field(default_factory=Board)
+    """What concerns the job and is none of its own: prices, other jobs, the autoscaler's word."""
 
 
 # --- Decided ----------------------------------------------------------------------------------

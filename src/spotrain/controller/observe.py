@@ -37,6 +37,8 @@ class SeenJob:
     generation: int
     job: ElasticJob | JobError
     status: JobStatus
+    since: datetime
+    """When it was made."""
     stored: Mapping[str, Any]
     """The status' document, against which changes of it are computed."""
 
@@ -74,6 +76,7 @@ def view_job(document: Object) -> SeenJob | None:
         generation=metadata.get("generation", 0),
         job=job,
         status=read_status(stored),
+        since=_moment(metadata["creationTimestamp"]),
         stored=stored,
     )
 
@@ -86,7 +89,7 @@ def view_pod(document: Object) -> SeenPod | None:
     if owner is None or not index.isdecimal():
         return None
     status = document.get("status") or {}
-    ended = _ended(document["spec"], status)
+    ended = _container_state(document["spec"], status, "terminated")
     conditions = {item["type"]: item for item in status.get("conditions") or ()}
     scheduled = conditions.get("PodScheduled") or {}
     stuck = scheduled.get("status") == "False" and scheduled.get("reason") == "Unschedulable"
@@ -109,6 +112,9 @@ def view_pod(document: Object) -> SeenPod | None:
         delete_by=_moment(deleted_at) if deleted_at else None,
         ended_at=_moment(ended["finishedAt"]) if ended.get("finishedAt") else None,
         made_of=(metadata.get("annotations") or {}).get(MADE_OF_ANNOTATION, ""),
+        place=(metadata.get("annotations") or {}).get(contract.OFFER_ANNOTATION, ""),
+        scheduled_at=_since(scheduled) if scheduled.get("status") == "True" else None,
+        waits_for=_container_state(document["spec"], status, "waiting").get("reason", ""),
     )
     return SeenPod(metadata["namespace"], owner["uid"], owner["name"], view)
 
@@ -129,6 +135,10 @@ def view_node(document: Object) -> NodeView:
             for taint in (document.get("spec") or {}).get("taints") or ()
         ),
         silent_since=_silent_since(conditions.get("Ready") or {}),
+        created_at=_moment(metadata["creationTimestamp"])
+        if "creationTimestamp" in metadata
+        else None,
+        gpus=_whole((status.get("allocatable") or {}).get(contract.GPU_RESOURCE, "0")),
     )
 
 
@@ -193,12 +203,14 @@ def _controller(metadata: Mapping[str, Any]) -> Mapping[str, str] | None:
     return None
 
 
-def _ended(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[str, Any]:
-    """How the training container ended; empty while it has not."""
+def _container_state(
+    spec: Mapping[str, Any], status: Mapping[str, Any], state: Literal["terminated", "waiting"]
+) -> Mapping[str, Any]:
+    """What is told of the training container in that state; empty while it is in another."""
     trains = spec["containers"][worker_container({"spec": spec})]["name"]
     for container in status.get("containerStatuses") or ():
         if container["name"] == trains:
-            return (container.get("state") or {}).get("terminated") or {}
+            return (container.get("state") or {}).get(state) or {}
     return {}
 
 
@@ -208,6 +220,15 @@ def _is_true(conditions: Mapping[str, Mapping[str, Any]], kind: str) -> bool:
 
 def _moment(text: str) -> datetime:
     return datetime.fromisoformat(text)
+
+
+def _since(condition: Mapping[str, Any]) -> datetime | None:
+    moment = condition.get("lastTransitionTime")
+    return _moment(moment) if moment else None
+
+
+def _whole(quantity: str) -> int:
+    return int(quantity) if quantity.isdecimal() else 0
 
 
 def _cost(annotations: Mapping[str, str]) -> int:

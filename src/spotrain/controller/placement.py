@@ -1,42 +1,43 @@
-"""Where a job runs: one offer (a pool and a zone) for all its workers.
+"""Where a job runs: one offer (a pool and a zone) for all its workers, and when it takes another.
 
-Offers are tried in order of capacity, then price. A job that has chosen one keeps it: workers in
-two zones would train slowly and pay for the traffic.
+A job keeps the offer it has, since workers in two zones would train slowly and pay for the traffic,
+until the offer has failed it (`moving`) while it has too few workers to train: then the whole job
+goes to the next one, and on from its checkpoint. Where there is no other it stays and waits.
 """
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
 
-from spotrain import contract
-from spotrain.controller.model import Observed
-from spotrain.controller.status import OfferStatus
-from spotrain.job import ElasticJob, Offer, Pool
-
-CAPACITIES: Final = {
-    "spotThenOnDemand": (contract.CAPACITY_SPOT, contract.CAPACITY_ON_DEMAND),
-    "spot": (contract.CAPACITY_SPOT,),
-    "onDemand": (contract.CAPACITY_ON_DEMAND,),
-}
-"""What a job may buy, the first choice first."""
-
-
-@dataclass(frozen=True)
-class Obstacle:
-    """Why no worker may be created."""
-
-    reason: str
-    message: str
+from spotrain.controller import claims, moving
+from spotrain.controller.board import Board, Claim
+from spotrain.controller.model import Observed, earliest
+from spotrain.controller.moving import OFFER_GONE, PLACE_TAKEN, Setback, resting
+from spotrain.controller.offers import Obstacle, gpus_at, list_offers, why_none
+from spotrain.controller.presence import Presence, look
+from spotrain.controller.share import UNLIMITED, Share, room_for_least, share
+from spotrain.controller.status import OfferStatus, PastOffer
+from spotrain.job import ElasticJob, Offer
 
 
 @dataclass(frozen=True)
 class Place:
+    """Where the job's workers go, and how many of them may."""
+
     offer: Offer | None
     status: OfferStatus | None
+    history: tuple[PastOffer, ...] = ()
     obstacle: Obstacle | None = None
+    """Why no worker may be created now."""
+    share: Share = UNLIMITED
+    presence: Presence | None = None
     is_new: bool = False
+    """Was it chosen just now?"""
+    left: PastOffer | None = None
+    """The place that it has left for this one."""
+    moves_at: datetime | None = None
+    """When it will be left, if nothing changes."""
+    look_again: datetime | None = None
 
 
 def is_placed(job: ElasticJob) -> bool:
@@ -45,111 +46,162 @@ def is_placed(job: ElasticJob) -> bool:
 
 
 def find_place(job: ElasticJob, observed: Observed, now: datetime) -> Place:
-    """The job's offer: the one it has while that stands, else the best there is."""
+    """The job's offer: the one it has while that serves it, else the next best there is."""
+    history, current = observed.status.offer_history, observed.status.offer
     if not is_placed(job):
-        return Place(None, None)
-    offers = list_offers(job, observed.pools)
-    current = observed.status.offer
-    if current:
-        for offer in offers:
-            if (offer.pool.name, offer.zone) == (current.pool, current.zone):
-                return Place(offer, current)
-        if observed.pods:
-            return Place(None, current, _gone(current))
+        return _within_allowance(job, observed, Place(None, None, history))
+    offers = list_offers(job, observed.pools, observed.board.prices, now)
+    if current is None:
+        return _take(job, observed, offers, now)
+    offer = next((each for each in offers if each.place == current.place), None)
+    if offer:
+        return _stay_or_move(job, observed, offers, offer, current, now)
+    if observed.pods:
+        return Place(None, current, history, _gone(current))
+    page = moving.leave(current, Setback(OFFER_GONE, _gone(current).message), now)
+    without = replace(observed.status, offer_history=moving.enter(history, page, now))
+    return _take(job, replace(observed, status=without), offers, now, left=page)
+
+
+def _take(
+    job: ElasticJob,
+    observed: Observed,
+    offers: Sequence[Offer],
+    now: datetime,
+    left: PastOffer | None = None,
+) -> Place:
+    history = observed.status.offer_history
     if not offers:
-        return Place(None, None, _nothing(job, observed.pools))
-    best = offers[0]
-    return Place(best, OfferStatus(best.pool.name, best.zone, now), is_new=True)
+        return Place(None, None, history, why_none(job, observed.pools))
+    best = _best(job, observed, offers, now) or offers[0]
+    place = Place(
+        best, OfferStatus(best.pool.name, best.zone, now), history, is_new=True, left=left
+    )
+    return _within_allowance(job, observed, place)
 
 
-def list_offers(job: ElasticJob, pools: Sequence[Pool]) -> tuple[Offer, ...]:
-    """Every place where the whole job may run, the best first."""
-    order = CAPACITIES[job.placement.capacity]
-    fitting = [pool for pool in pools if _is_asked_for(job, pool) and _fits(job, pool)]
-    # Python's sort is stable: pools of one price keep the order in which the platform lists them.
-    fitting.sort(key=lambda pool: (order.index(pool.capacity), pool.usd_per_gpu_hour))
-    return tuple(Offer(pool, zone) for pool in fitting for zone in _zones(job, pool))
+def _stay_or_move(
+    job: ElasticJob,
+    observed: Observed,
+    offers: Sequence[Offer],
+    offer: Offer,
+    current: OfferStatus,
+    now: datetime,
+) -> Place:
+    """The place the job has, unless it has failed and there is another to go to.
 
-
-def room(job: ElasticJob, pool: Pool) -> float:
-    """Workers that find a place in the pool at most: in one zone, or in all where that is asked.
-
-    A GPU belongs to one worker, so GPUs can be counted. How many workers share the processors of a
-    node, only the scheduler knows: a pool without GPUs has room for any number that asks for none.
+    A place that failed is not marked before it is left: it may still come to serve, and the job's
+    pods wait there rather than nowhere.
     """
-    if not pool.gpus_per_node:
-        return math.inf if pool.max_nodes and not job.gpus_per_worker else 0
-    per_node = pool.gpus_per_node // max(job.gpus_per_worker, 1)
-    zones = len(pool.zones) if job.placement.zone == "any" else 1
-    return per_node * pool.max_nodes * zones
-
-
-def _is_asked_for(job: ElasticJob, pool: Pool) -> bool:
-    wanted = job.placement
-    return (
-        wanted.gpu in (None, pool.gpu)
-        and (not wanted.pools or pool.name in wanted.pools)
-        and pool.capacity in CAPACITIES[wanted.capacity]
+    presence = look(job, observed, offer, now)
+    status = moving.advance(job, current, presence, now)
+    ends = moving.patience_ends(job, status)
+    place = Place(
+        offer,
+        status,
+        observed.status.offer_history,
+        presence=presence,
+        moves_at=ends,
+        look_again=earliest(presence.arriving_until, ends if ends and now < ends else None),
+    )
+    place = _within_allowance(job, observed, place)
+    if place.obstacle and place.obstacle.reason != PLACE_TAKEN:
+        return place  # no other place would help
+    setback = moving.find_setback(job, status, presence, now) or _crowded_out(place)
+    if setback is None:
+        return place
+    others = [each for each in offers if each.place != offer.place]
+    target = _best(job, observed, others, now, needs_room=setback.reason == PLACE_TAKEN)
+    if target is None:
+        rests = resting(place.history, now)
+        again = [rests[each.place] for each in others if each.place in rests]
+        return replace(place, look_again=earliest(place.look_again, *again), moves_at=None)
+    page = moving.leave(status, setback, now)
+    return Place(
+        target,
+        OfferStatus(target.pool.name, target.zone, now),
+        moving.enter(place.history, page, now),
+        share=_share_at(job, observed, target),
+        is_new=True,
+        left=page,
     )
 
 
-def _fits(job: ElasticJob, pool: Pool) -> bool:
-    return room(job, pool) >= job.min_replicas
+def _best(
+    job: ElasticJob,
+    observed: Observed,
+    offers: Sequence[Offer],
+    now: datetime,
+    *,
+    needs_room: bool = False,
+) -> Offer | None:
+    """The first offer that has not failed lately, and of these one with room if any has it."""
+    rests = resting(observed.status.offer_history, now)
+    fresh = [offer for offer in offers if offer.place not in rests]
+    free = [offer for offer in fresh if _has_room(job, observed, offer)]
+    if free or needs_room:
+        return next(iter(free), None)
+    return next(iter(fresh), None)
 
 
-def _zones(job: ElasticJob, pool: Pool) -> tuple[str, ...]:
-    """The pool's zones, or the one that the template names; any zone is the empty one."""
-    named = _named_zone(job)
-    if named:
-        return (named,) if named in pool.zones else ()
-    return ("",) if job.placement.zone == "any" else pool.zones
+def _has_room(job: ElasticJob, observed: Observed, offer: Offer) -> bool:
+    mine = _own(job, observed, offer.place)
+    return room_for_least(mine, _at(observed.board, offer), gpus_at(offer), preempts=True)
 
 
-def _named_zone(job: ElasticJob) -> str | None:
-    selector: Mapping[str, str] = job.template["spec"].get("nodeSelector") or {}
-    return selector.get(contract.LABEL_ZONE)
+def _share_at(job: ElasticJob, observed: Observed, offer: Offer) -> Share:
+    mine = _own(job, observed, offer.place)
+    return share(mine, _at(observed.board, offer), gpus_at(offer), preempts=True)
+
+
+def _within_allowance(job: ElasticJob, observed: Observed, place: Place) -> Place:
+    """How many workers others leave to the job: at its place, and of its researcher's GPUs."""
+    mine = _own(job, observed, place.offer.place if place.offer else "")
+    obstacle = claims.over_limit(mine, observed.board)
+    if obstacle:
+        return replace(place, obstacle=obstacle, share=claims.allowance(mine, observed.board))
+    shares = [claims.allowance(mine, observed.board)]
+    if place.offer:
+        here = _share_at(job, observed, place.offer)
+        shares.append(here)
+        if here.is_in_line:
+            obstacle = _taken(place.offer, here)
+    return replace(place, obstacle=obstacle, share=min(shares, key=lambda each: each.limit))
+
+
+def _own(job: ElasticJob, observed: Observed, place: str) -> Claim:
+    return claims.claim_of(
+        job, observed.pods, place=place, since=observed.board.since, status=observed.status
+    )
+
+
+def _at(board: Board, offer: Offer) -> list[Claim]:
+    return [claim for claim in board.claims if claim.place == offer.place]
+
+
+def _crowded_out(place: Place) -> Setback | None:
+    if place.obstacle and place.obstacle.reason == PLACE_TAKEN:
+        return Setback(PLACE_TAKEN, place.obstacle.message)
+    return None
+
+
+def describe(pool: str, zone: str) -> str:
+    return f"pool {pool!r}" + (f", zone {zone!r}" if zone else "")
+
+
+def _taken(offer: Offer, share: Share) -> Obstacle:
+    jobs = "1 job goes" if share.ahead == 1 else f"{share.ahead} jobs go"
+    message = (
+        f"{describe(offer.pool.name, offer.zone)} has {gpus_at(offer):.0f} GPUs, and {jobs} before "
+        "this one there; it starts when they leave enough, or in a place with room."
+    )
+    return Obstacle(PLACE_TAKEN, message)
 
 
 def _gone(current: OfferStatus) -> Obstacle:
-    where = f"pool {current.pool!r}" + (f", zone {current.zone!r}" if current.zone else "")
     message = (
-        f"{where} is no longer offered to this job; its workers there train on, but none is "
-        "replaced. The job takes another place when they are gone: suspend and resume it to move."
+        f"{describe(current.pool, current.zone)} is no longer offered to this job; its workers "
+        "there train on, but none is replaced. The job takes another place when they are gone: "
+        "suspend and resume it to move."
     )
-    return Obstacle("OfferGone", message)
-
-
-def _nothing(job: ElasticJob, pools: Sequence[Pool]) -> Obstacle:
-    """Why there is no offer at all, with what there is instead."""
-    wanted = job.placement
-    gpus, names = sorted({p.gpu for p in pools}), sorted(p.name for p in pools)
-    if not pools:
-        message = (
-            f"the platform offers no pools; is the ConfigMap {contract.POOLS_CONFIGMAP} there?"
-        )
-        return Obstacle("NoPools", message)
-    if wanted.gpu and wanted.gpu not in gpus:
-        message = f"no pool has GPU type {wanted.gpu!r}; there are: {', '.join(gpus)}."
-        return Obstacle("UnknownGpu", f"{message} Set spec.placement.gpu to one of these.")
-    unknown = [name for name in wanted.pools if name not in names]
-    if unknown:
-        message = f"no pool is named {', '.join(unknown)}; there are: {', '.join(names)}."
-        return Obstacle("UnknownPool", f"{message} Correct spec.placement.pools.")
-    asked = [pool for pool in pools if _is_asked_for(job, pool)]
-    if not asked:
-        message = (
-            f"no pool has all that spec.placement asks for (gpu {wanted.gpu or 'any'}, capacity "
-            f"{wanted.capacity}, pools {', '.join(wanted.pools) or 'any'}); ask for less."
-        )
-        return Obstacle("NoOffer", message)
-    named = _named_zone(job)
-    if named and all(named not in pool.zones for pool in asked):
-        zones = ", ".join(sorted({zone for pool in asked for zone in pool.zones}))
-        message = f"the template's nodeSelector asks for zone {named!r}; there are: {zones}."
-        return Obstacle("UnknownZone", f"{message} Correct or remove it.")
-    rooms = ", ".join(f"{pool.name} has room for {room(job, pool)}" for pool in asked)
-    message = (
-        f"minReplicas is {job.min_replicas} with {job.gpus_per_worker} GPUs each, but {rooms}; "
-        "lower minReplicas, or let the platform's pools grow."
-    )
-    return Obstacle("NoRoom", message)
+    return Obstacle(OFFER_GONE, message)

@@ -44,7 +44,7 @@ def build_pod(
     """The manifest of one worker. Same arguments, same manifest; the template is never changed."""
     template = deepcopy(dict(job.template))
     metadata, spec = template.get("metadata") or {}, template["spec"]
-    _identify(metadata, job, index=index, attempt=attempt)
+    _identify(metadata, job, offer, index=index, attempt=attempt)
     # ExitCode is upstream's: the controller decides by the code, so the kubelet must not restart.
     policy = job.restart_policy
     spec["restartPolicy"] = "Never" if policy == "ExitCode" else policy
@@ -70,7 +70,9 @@ def build_pod(
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-def _identify(metadata: dict[str, Any], job: ElasticJob, *, index: int, attempt: int) -> None:
+def _identify(
+    metadata: dict[str, Any], job: ElasticJob, offer: Offer | None, *, index: int, attempt: int
+) -> None:
     """Name, labels and owner are ours, since selectors and the garbage collector rely on them."""
     metadata.pop("generateName", None)
     metadata["name"] = worker_name(job.name, index)
@@ -79,6 +81,8 @@ def _identify(metadata: dict[str, Any], job: ElasticJob, *, index: int, attempt:
     queues = {key: value for key, value in job.labels.items() if key in QUEUE_LABELS}
     metadata["labels"] = {**queues, **(metadata.get("labels") or {}), **own_labels}
     own_annotations = {ATTEMPT_ANNOTATION: str(attempt), MADE_OF_ANNOTATION: made_of(job)}
+    if offer:
+        own_annotations[contract.OFFER_ANNOTATION] = offer.place
     given = metadata.get("annotations") or {}
     metadata["annotations"] = {SAFE_TO_EVICT: "false", **given, **own_annotations}
     metadata["ownerReferences"] = [owner(job)]

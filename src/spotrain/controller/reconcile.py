@@ -21,6 +21,7 @@ from spotrain.controller.model import (
     Action,
     ApplyNetworkPolicy,
     CreatePod,
+    DeletePod,
     Event,
     JobStatus,
     Observed,
@@ -32,6 +33,7 @@ from spotrain.controller.outdated import find_outdated
 from spotrain.controller.patience import patience_ends
 from spotrain.controller.placement import Place, find_place
 from spotrain.controller.pod import build_pod
+from spotrain.controller.presence import strays
 from spotrain.controller.progress import report
 from spotrain.controller.records import record, remember_removals, tally
 from spotrain.controller.replicas import size
@@ -80,16 +82,25 @@ def _train(case: _Case) -> Plan:
     job, observed, failures = case.job, case.observed, case.failures
     place = find_place(job, observed, case.now)
     stall = find_stall(job, observed, case.now)
-    cleared = case.disruptions.removals + failures.removals
-    gone = {removal.uid for removal in cleared}
-    cleared += tuple(r for r in find_outdated(job, observed) if r.uid not in gone)
-    sizing = size(job, observed, leaving=frozenset(removal.uid for removal in cleared))
+    cleared = _distinct(
+        case.disruptions.removals
+        + failures.removals
+        + _moved(observed, place)
+        + find_outdated(job, observed)
+    )
+    leaving = frozenset(removal.uid for removal in cleared)
+    sizing = size(job, observed, leaving=leaving, limit=place.share.limit)
     removals = cleared + sizing.removals
-    running = running_condition(job, observed, workers=case.status.workers, obstacle=place.obstacle)
+    running = running_condition(job, observed, workers=case.status.workers, place=place)
     restarting = restarting_condition(job, observed, running=running, failures=failures)
     status = remember_removals(case.status, observed, removals)
     status = case.state(
-        replace(status, offer=place.status, last_stall=stall.mark),
+        replace(
+            status,
+            offer=place.status,
+            offer_history=place.history,
+            last_stall=stall.mark,
+        ),
         running,
         restarting,
         fails(SUSPENDED, "Resumed", "the job takes up nodes again."),
@@ -113,8 +124,22 @@ def _train(case: _Case) -> Plan:
             patience_ends(job, status),
             stall.look_again,
             report(observed, case.now).look_again,
+            place.look_again,
         ),
     )
+
+
+def _moved(observed: Observed, place: Place) -> tuple[DeletePod, ...]:
+    """Workers of a place that the job has left; they save, and come again where it has gone."""
+    if place.status is None:
+        return ()
+    left = strays(observed.pods, place.status)
+    return tuple(DeletePod(pod.name, pod.uid, None, "Moved") for pod in left)
+
+
+def _distinct(removals: tuple[DeletePod, ...]) -> tuple[DeletePod, ...]:
+    """One removal for each pod: the first reason for it is told."""
+    return tuple({removal.uid: removal for removal in reversed(removals)}.values())[::-1]
 
 
 def _creations(

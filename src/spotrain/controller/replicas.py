@@ -4,6 +4,7 @@ A pod on its way out keeps its index and its share until it is gone: one more wo
 would wait at the rendezvous and fail, and two pods of one index would have one name.
 """
 
+import math
 from dataclasses import dataclass
 
 from spotrain.controller.model import DeletePod, NodeView, Observed, PodView
@@ -17,15 +18,21 @@ class Sizing:
     removals: tuple[DeletePod, ...]
 
 
-def size(job: ElasticJob, observed: Observed, *, leaving: frozenset[str]) -> Sizing:
-    """The way from the pods that stay to the wanted number. `leaving`: uids removed otherwise."""
+def size(
+    job: ElasticJob, observed: Observed, *, leaving: frozenset[str], limit: float = math.inf
+) -> Sizing:
+    """The way from the pods that stay to the wanted number.
+
+    leaving: uids of pods that are removed otherwise. limit: most workers that may be there now.
+    """
+    wanted = int(min(job.replicas, limit))
     staying = [p for p in observed.pods if not p.deleting and p.uid not in leaving]
-    surplus = len(staying) - job.replicas
+    surplus = len(staying) - wanted
     if surplus > 0:
         nodes = {node.name: node for node in observed.nodes}
         first = sorted(staying, key=lambda pod: _order(pod, nodes))[:surplus]
         return Sizing((), tuple(DeletePod(p.name, p.uid, None, "ScaledDown") for p in first))
-    room = job.replicas - len(observed.pods)
+    room = wanted - len(observed.pods)
     taken = {pod.index for pod in observed.pods}
     free = [index for index in range(job.replicas) if index not in taken]
     return Sizing(tuple(free[: max(room, 0)]), ())

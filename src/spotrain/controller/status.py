@@ -14,6 +14,7 @@ from pydantic import ConfigDict, TypeAdapter
 from pydantic.alias_generators import to_camel
 
 from spotrain import contract
+from spotrain.job import place_of
 
 CREATED: Final = "Created"
 RUNNING: Final = "Running"
@@ -62,6 +63,33 @@ class OfferStatus(_Part):
     pool: str
     zone: str
     since: datetime | None = None
+    waiting_since: datetime | None = None
+    """Since when the clock of moveAfterSeconds runs; None: it stands still."""
+    waited_seconds: float = 0
+    """How long it had run before that."""
+
+    @property
+    def place(self) -> str:
+        return place_of(self.pool, self.zone)
+
+
+@dataclass(frozen=True)
+class PastOffer(_Part):
+    """A place that the job has left."""
+
+    pool: str
+    zone: str
+    until: datetime
+    """When it was left."""
+    reason: str
+    message: str = ""
+    since: datetime | None = None
+    retry_at: datetime | None = None
+    """Set for a place that failed: it is not tried again before."""
+
+    @property
+    def place(self) -> str:
+        return place_of(self.pool, self.zone)
 
 
 @dataclass(frozen=True)
@@ -134,6 +162,8 @@ class JobStatus(_Part):
     selector: str = ""
     """Label selector of the pods, for the scale subresource."""
     offer: OfferStatus | None = None
+    offer_history: tuple[PastOffer, ...] = ()
+    """Places that were left, the last one first; bounded, but no resting one is forgotten."""
     world: WorldStatus | None = None
     recorded_world: int = 0
     """Highest world number ever handed out; its world may not be published yet."""

@@ -9,7 +9,7 @@ The training image never imports this package: it needs pydantic and yaml.
 
 from spotrain.job.documents import InvalidDocument
 from spotrain.job.elasticjob import ElasticJob, JobError, parse_job
-from spotrain.job.pools import Offer, Pool, PoolsError, parse_pools
+from spotrain.job.pools import Offer, Pool, PoolsError, parse_pools, place_of
 from spotrain.job.prices import Price, PricesError, parse_prices
 from spotrain.job.spec import Budget, Elastic, Placement, RunPolicy
 from spotrain.job.template import gpus_of, limit_of, worker_container, worker_name
@@ -32,6 +32,7 @@ __all__ = [
     "parse_job",
     "parse_pools",
     "parse_prices",
+    "place_of",
     "worker_container",
     "worker_name",
 ]

@@ -56,6 +56,27 @@ class Offer:
 
     pool: Pool
     zone: str
+    spot_usd_per_hour: float | None = None
+    """What a spot node costs there now; None: nobody has told lately."""
+
+    @property
+    def place(self) -> str:
+        """Pool and zone in one word, as pods and claims name it."""
+        return place_of(self.pool.name, self.zone)
+
+    @property
+    def usd_per_hour(self) -> float:
+        """Price of one node for one hour: today's, or else the pool's own."""
+        return self.spot_usd_per_hour or self.pool.usd_per_hour
+
+    @property
+    def usd_per_gpu_hour(self) -> float:
+        return self.usd_per_hour / max(self.pool.gpus_per_node, 1)
+
+
+def place_of(pool: str, zone: str) -> str:
+    """The word for a pool and zone. Neither name can hold a slash."""
+    return f"{pool}/{zone}"
 
 
 class _Pools(Section):

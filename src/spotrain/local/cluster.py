@@ -80,6 +80,9 @@ class Pod:
             disrupted=self.disrupted,
             message=self.message,
             created_at=self.created_at,
+            place=self.manifest["metadata"]
+            .get("annotations", {})
+            .get(contract.OFFER_ANNOTATION, ""),
             unschedulable="no node of its pool has a free GPU" if waits else "",
         )
 

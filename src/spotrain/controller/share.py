@@ -1,0 +1,76 @@
+"""How many workers a job may have where several jobs want the same GPUs.
+
+Three rules, for the GPUs of a place and for those that one researcher may hold alike:
+1. A job that waits for minReplicas is served before one that runs grows: the latter's pods without
+   a node are withdrawn, so that no node that comes free goes to them. Running workers stay.
+2. Of two that wait, the older goes first. The younger holds nothing meanwhile: two jobs that each
+   hold half of what they need would both wait for ever, and be paid for.
+3. What others hold is theirs until they let go, so that no GPU is promised twice.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from spotrain.controller.board import Claim
+
+
+@dataclass(frozen=True)
+class Share:
+    limit: float
+    """Most workers that the job may have now; 0 for one that must wait until others leave."""
+    ahead: int = 0
+    """How many jobs stand in its way."""
+
+    @property
+    def is_in_line(self) -> bool:
+        return self.limit == 0
+
+
+UNLIMITED = Share(math.inf)
+
+
+def share(mine: Claim, others: Sequence[Claim], gpus: float, *, preempts: bool = False) -> Share:
+    """The job's share of so many GPUs. `others`: the jobs that want the same ones.
+
+    preempts: where the scheduler drives out lesser jobs, what these hold is in nobody's way.
+    """
+    each = mine.gpus_per_worker
+    if not each or math.isinf(gpus):
+        return _without_growth(mine, others) if _is_starving(mine, others) else UNLIMITED
+    rivals = [o for o in others if not (preempts and o.priority < mine.priority)]
+    due = sum(_due(mine, other) * other.gpus_per_worker for other in rivals)
+    taken = sum(max(o.held, _due(mine, o)) * o.gpus_per_worker for o in rivals)
+    entitled = max(int((gpus - due) // each), 0)
+    available = max(int((gpus - taken) // each), 0)
+    if mine.is_waiting and entitled < mine.least:
+        return Share(0, ahead=sum(_due(mine, other) > 0 for other in rivals))
+    if _is_starving(mine, rivals):
+        return _without_growth(mine, rivals)
+    return Share(max(mine.housed, min(entitled, max(mine.held, available))))
+
+
+def room_for_least(mine: Claim, others: Iterable[Claim], gpus: float, *, preempts: bool) -> bool:
+    """Could the job start with so many GPUs, were it to come to them now?"""
+    arriving = replace(mine, housed=0, held=0)
+    return not share(arriving, list(others), gpus, preempts=preempts).is_in_line
+
+
+def _due(mine: Claim, other: Claim) -> int:
+    """Workers of the other job that count before any of mine."""
+    if other.is_waiting:
+        goes_first = not mine.is_waiting or other.goes_before(mine)
+        return max(other.least, other.housed) if goes_first else 0
+    if mine.is_waiting:
+        return other.housed
+    # Of two that grow, the older goes first too: else each would make room for the other.
+    return other.held if other.goes_before(mine) else other.housed
+
+
+def _is_starving(mine: Claim, others: Iterable[Claim]) -> bool:
+    """Do I grow where another waits for nodes that the autoscaler says it cannot get?"""
+    return not mine.is_waiting and any(o.is_waiting and o.starved for o in others)
+
+
+def _without_growth(mine: Claim, others: Iterable[Claim]) -> Share:
+    return Share(mine.housed, ahead=sum(other.is_waiting for other in others))
