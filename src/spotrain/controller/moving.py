@@ -97,8 +97,7 @@ def leave(offer: OfferStatus, setback: Setback, now: datetime) -> PastOffer:
 
 def enter(history: tuple[PastOffer, ...], page: PastOffer, now: datetime) -> tuple[PastOffer, ...]:
     """The history with one more page, the last first: the newest few, and all that still rest."""
-    resting_now = resting(history, now)
-    older = [old for old in history[HISTORY - 1 :] if resting_now.get(old.place) == old.retry_at]
+    older = [old for old in history[HISTORY - 1 :] if old.retry_at and now < old.retry_at]
     return (page, *history[: HISTORY - 1], *older)
 
 
