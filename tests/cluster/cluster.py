@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -212,6 +212,8 @@ class ControllerProcess:
     probes: int = field(default_factory=free_port)
     address: str = "0.0.0.0"
     node_lost_seconds: float = 2.0
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Further settings."""
     log: list[str] = field(default_factory=list)
     logged: asyncio.Condition = field(default_factory=asyncio.Condition)
     process: asyncio.subprocess.Process | None = None
@@ -231,6 +233,7 @@ class ControllerProcess:
                 ENV_PROBE_PORT: str(self.probes),
                 ENV_LISTEN_ADDRESS: self.address,
                 ENV_NODE_LOST_SECONDS: str(self.node_lost_seconds),
+                **self.environment,
             },
             stderr=asyncio.subprocess.PIPE,
         )
@@ -251,6 +254,15 @@ class ControllerProcess:
     async def until_logged(self, text: str, *, times: int = 1) -> None:
         async with asyncio.timeout(WAIT_SECONDS), self.logged:
             await self.logged.wait_for(lambda: sum(text in line for line in self.log) >= times)
+
+    async def stop(self) -> None:
+        """As when its pod is deleted: it is told, and hands over."""
+        assert self.process
+        assert self.reading
+        self.process.terminate()
+        async with asyncio.timeout(WAIT_SECONDS):
+            await self.process.wait()
+            await self.reading
 
     async def kill(self, *, wait_for_lease: bool = False) -> None:
         """Without a word, as when its node is gone. Unless the test is about the wait for its

@@ -15,11 +15,21 @@ import yaml
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from spotrain import contract
 from spotrain.controller.kube import Kube
 
 ADMIN_TOKEN = "admin-of-tests"
 ISSUER = "https://tests.invalid"
 START_SECONDS = 60.0
+AUDIT_POLICY = f"""
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+  - level: Metadata
+    users: ["system:serviceaccount:{contract.SYSTEM_NAMESPACE}:{contract.CONTROLLER_NAME}"]
+  - level: None
+"""
 
 
 @dataclass(frozen=True)
@@ -30,6 +40,11 @@ class ApiServer:
     folder: Path
     command: list[str]
     """Starts it; everything that it knows is in etcd."""
+
+    @property
+    def audit_log(self) -> Path:
+        """What the controller has asked for, a JSON object a line, and the answer's code."""
+        return self.folder / "audit.log"
 
     @contextmanager
     def running(self) -> Iterator["subprocess.Popen[bytes]"]:
@@ -67,6 +82,7 @@ class ApiServer:
 @contextmanager
 def etcd_for_api_server(binaries: Path, folder: Path) -> Iterator[ApiServer]:
     """Start etcd; the API server over it is `running()` as often as a test wants."""
+    (folder / "audit-policy.yaml").write_text(AUDIT_POLICY)
     (folder / "tokens").write_text(f'{ADMIN_TOKEN},admin,admin,"system:masters"\n')
     _write_key(folder / "accounts.key")
     with _etcd(binaries, folder) as etcd:
@@ -107,6 +123,11 @@ def _api_command(server: ApiServer, binaries: Path, etcd: str) -> list[str]:
         f"--cert-dir={server.authority.parent}",
         f"--token-auth-file={server.folder / 'tokens'}",
         "--authorization-mode=RBAC",
+        # Stricter than most clusters: who makes a pod that blocks its owner's deletion must be
+        # allowed to.
+        "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
+        f"--audit-policy-file={server.folder / 'audit-policy.yaml'}",
+        f"--audit-log-path={server.audit_log}",
         # What makes service account tokens, and reviews them.
         f"--service-account-issuer={ISSUER}",
         f"--service-account-key-file={server.folder / 'accounts.key'}",

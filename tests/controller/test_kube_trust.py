@@ -5,10 +5,11 @@ from typing import Any
 import httpx2
 import pytest
 
+from spotrain.controller.bearer import POD_NAME, POD_UID, bearer_of
 from spotrain.controller.kube import Conflict, KubeError, NotFound
 from spotrain.controller.observe import SeenJob, SeenPod, view_job
 from spotrain.controller.recorder import Recorder
-from spotrain.controller.tokens import POD_NAME, POD_UID, Doorkeeper, bearer_of
+from spotrain.controller.tokens import Doorkeeper
 from spotrain.coordinator.protocol import Hello
 from tests.controller.builders import document, pod
 from tests.controller.kube_fake import ScriptedKube

@@ -24,6 +24,7 @@ def test_every_setting_has_its_variable() -> None:
         "SPOTRAIN_METRICS_PORT": "9080",
         "SPOTRAIN_NODE_LOST_SECONDS": "0.5",
         "SPOTRAIN_LOG_LEVEL": "debug",
+        "SPOTRAIN_NAMESPACED": "true",
     }
     assert Settings.read(environment) == Settings(
         namespace="elastic-job",
@@ -32,7 +33,15 @@ def test_every_setting_has_its_variable() -> None:
         probe_port=9080,
         node_lost_seconds=0.5,
         log_level="DEBUG",
+        is_namespaced=True,
     )
+
+
+def test_rights_over_one_namespace_need_its_name() -> None:
+    with pytest.raises(
+        SettingsError, match="SPOTRAIN_NAMESPACED=true needs SPOTRAIN_JOB_NAMESPACE"
+    ):
+        Settings.read({"SPOTRAIN_NAMESPACED": "true"})
 
 
 @pytest.mark.parametrize(
@@ -45,6 +54,7 @@ def test_every_setting_has_its_variable() -> None:
         ("SPOTRAIN_NODE_LOST_SECONDS", "-1"),
         ("SPOTRAIN_NODE_LOST_SECONDS", "nan"),
         ("SPOTRAIN_LOG_LEVEL", "loud"),
+        ("SPOTRAIN_NAMESPACED", "yes"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_named_with_its_variable(name: str, value: str) -> None:

@@ -38,6 +38,8 @@ class Cluster:
     """Whose jobs are looked at; empty: all."""
     job_changed: Callable[[SeenJob | None, SeenJob | None], None]
     concerned: Callable[[Name], None]
+    watches_nodes: bool = True
+    """False: the controller may not, and knows of nodes what their pods say."""
     jobs: Mirror[SeenJob] = field(init=False)
     pods: Mirror[SeenPod] = field(init=False)
     nodes: Mirror[NodeView] = field(init=False)
@@ -77,7 +79,8 @@ class Cluster:
 
     @property
     def mirrors(self) -> tuple[Mirror[Any], ...]:
-        return self.jobs, self.pods, self.nodes, self.pools, self.budgets
+        nodes = (self.nodes,) if self.watches_nodes else ()
+        return self.jobs, self.pods, self.pools, self.budgets, *nodes
 
     @property
     def is_known(self) -> bool:

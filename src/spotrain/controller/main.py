@@ -75,7 +75,7 @@ class Controller:
     async def _lead(self) -> None:
         self._term = Term(
             self._kube,
-            namespace=self._settings.namespace,
+            settings=self._settings,
             authority=self._authority,
             leads=self._leadership.leads,
             meters=self._meters,

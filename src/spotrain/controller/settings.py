@@ -14,6 +14,7 @@ ENV_LISTEN_ADDRESS: Final = "SPOTRAIN_LISTEN_ADDRESS"
 ENV_PROBE_PORT: Final = "SPOTRAIN_METRICS_PORT"
 ENV_NODE_LOST_SECONDS: Final = "SPOTRAIN_NODE_LOST_SECONDS"
 ENV_LOG_LEVEL: Final = "SPOTRAIN_LOG_LEVEL"
+ENV_NAMESPACED: Final = "SPOTRAIN_NAMESPACED"
 
 
 class SettingsError(ValueError):
@@ -26,6 +27,10 @@ class Settings:
 
     namespace: str = ""
     """SPOTRAIN_JOB_NAMESPACE: the only namespace whose jobs are run; empty: all."""
+    is_namespaced: bool = False
+    """SPOTRAIN_NAMESPACED: `true` where the controller has the rights of k8s/namespaced/rbac.yaml,
+    none of them over the whole cluster. It then needs SPOTRAIN_JOB_NAMESPACE, reads agents' tokens
+    by the issuer's public keys, and sees no nodes."""
     coordinator_port: int = contract.COORDINATOR_PORT
     """SPOTRAIN_COORDINATOR_PORT: where agents connect, with TLS. Pods are told the default."""
     listen_address: str = "0.0.0.0"
@@ -48,14 +53,29 @@ class Settings:
                 f"{ENV_LOG_LEVEL}={level!r} is no level of logging; "
                 "use DEBUG, INFO, WARNING or ERROR."
             )
+        namespace = environment.get(contract.ENV_JOB_NAMESPACE, "").strip()
+        is_namespaced = _flag(environment, ENV_NAMESPACED)
+        if is_namespaced and not namespace:
+            raise SettingsError(
+                f"{ENV_NAMESPACED}=true needs {contract.ENV_JOB_NAMESPACE}: rights over one "
+                "namespace are rights over no other; name the one that has the jobs."
+            )
         return cls(
-            namespace=environment.get(contract.ENV_JOB_NAMESPACE, "").strip(),
+            namespace=namespace,
+            is_namespaced=is_namespaced,
             coordinator_port=_port(environment, ENV_COORDINATOR_PORT, cls.coordinator_port),
             listen_address=_address(environment, ENV_LISTEN_ADDRESS, cls.listen_address),
             probe_port=_port(environment, ENV_PROBE_PORT, cls.probe_port),
             node_lost_seconds=_seconds(environment, ENV_NODE_LOST_SECONDS, cls.node_lost_seconds),
             log_level=level,
         )
+
+
+def _flag(environment: Mapping[str, str], name: str) -> bool:
+    text = environment.get(name, "false").strip().lower()
+    if text not in ("true", "false"):
+        raise SettingsError(f"{name}={text!r} is neither true nor false; use one of them.")
+    return text == "true"
 
 
 def _address(environment: Mapping[str, str], name: str, default: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from spotrain import worlds
 from spotrain.controller import trust
+from spotrain.controller.bearer import Reader, Reviewer
 from spotrain.controller.cluster import Cluster
 from spotrain.controller.job_collector import JobCollector
 from spotrain.controller.keeper import Keeper
@@ -20,6 +21,7 @@ from spotrain.controller.mirror import Name
 from spotrain.controller.observe import SeenJob
 from spotrain.controller.reconcile import OURS
 from spotrain.controller.recorder import Recorder
+from spotrain.controller.settings import Settings
 from spotrain.controller.stored import recorded_number
 from spotrain.controller.tokens import Doorkeeper
 from spotrain.coordinator.server import Coordinator
@@ -38,7 +40,7 @@ class Term:
         self,
         kube: Kube,
         *,
-        namespace: str,
+        settings: Settings,
         authority: str,
         leads: Callable[[], bool],
         meters: Meters,
@@ -47,9 +49,16 @@ class Term:
         self._node_lost_seconds = node_lost_seconds
         self._kube = kube = kube.guarded(leads)
         self._meters = meters
-        self.cluster = Cluster(namespace, self._job_changed, self._wake)
+        self.cluster = Cluster(
+            settings.namespace,
+            self._job_changed,
+            self._wake,
+            watches_nodes=not settings.is_namespaced,
+        )
         self._doorkeeper = Doorkeeper(
-            kube, lambda namespace, name: self.cluster.pods.items.get((namespace, name))
+            kube,
+            lambda namespace, name: self.cluster.pods.items.get((namespace, name)),
+            Reader(kube) if settings.is_namespaced else Reviewer(kube),
         )
         recorder = Recorder(
             kube,

@@ -1,36 +1,31 @@
 """Which agent may speak for which pod: the one that shows the token of that pod, of that job."""
 
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
 from spotrain import contract
-from spotrain.controller.kube import FAULTS, PODS, TOKEN_REVIEWS, Kube, NotFound
+from spotrain.controller.bearer import Bearer, Reader, Reviewer
+from spotrain.controller.kube import FAULTS, PODS, Kube, NotFound
 from spotrain.controller.observe import SeenPod, view_pod
 from spotrain.coordinator.protocol import Hello
 
 logger = logging.getLogger(__name__)
 
-POD_NAME: Final = "authentication.kubernetes.io/pod-name"
-POD_UID: Final = "authentication.kubernetes.io/pod-uid"
 LONGEST_TOKEN: Final = 16_384
-
-
-@dataclass(frozen=True)
-class Bearer:
-    """Whom the API server says a token belongs to."""
-
-    namespace: str
-    pod: str
-    pod_uid: str
 
 
 class Doorkeeper:
     """The coordinator's `authorize`. It remembers which pod stands behind each agent."""
 
-    def __init__(self, kube: Kube, find_pod: Callable[[str, str], SeenPod | None]) -> None:
+    def __init__(
+        self,
+        kube: Kube,
+        find_pod: Callable[[str, str], SeenPod | None],
+        bearers: Reviewer | Reader | None = None,
+    ) -> None:
         self._kube = kube
+        self._bearers = bearers or Reviewer(kube)
         self._find_pod = find_pod
         self._admitted: dict[tuple[str, str], str] = {}
 
@@ -61,12 +56,7 @@ class Doorkeeper:
     async def _review(self, token: str) -> Bearer | None:
         if not token or len(token) > LONGEST_TOKEN:
             return None
-        review = {
-            "apiVersion": "authentication.k8s.io/v1",
-            "kind": "TokenReview",
-            "spec": {"token": token, "audiences": [contract.TOKEN_AUDIENCE]},
-        }
-        return bearer_of((await self._kube.create(TOKEN_REVIEWS, "", review)).get("status") or {})
+        return await self._bearers.bearer(token)
 
     async def _reason_to_refuse(self, bearer: Bearer | None, hello: Hello) -> str:
         if bearer is None:
@@ -91,18 +81,3 @@ class Doorkeeper:
             except NotFound:
                 return None
         return seen if seen and seen.view.uid == bearer.pod_uid else None
-
-
-def bearer_of(status: Mapping[str, Any]) -> Bearer | None:
-    """The pod in a TokenReview's status; None: not valid, not for us, or not bound to a pod."""
-    if not status.get("authenticated") or contract.TOKEN_AUDIENCE not in status.get(
-        "audiences", ()
-    ):
-        return None
-    user = status.get("user") or {}
-    extra = user.get("extra") or {}
-    names, uids = extra.get(POD_NAME) or [], extra.get(POD_UID) or []
-    parts = user.get("username", "").split(":")
-    if len(names) != 1 or len(uids) != 1 or parts[:2] != ["system", "serviceaccount"]:
-        return None
-    return Bearer(parts[2], names[0], uids[0])
