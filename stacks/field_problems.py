@@ -1,7 +1,7 @@
 """A field that pydantic refuses, as a Problem in the words of the stack file."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
@@ -48,7 +48,7 @@ def _problem(entry: Mapping[str, Any], model: type[BaseModel], example: str) -> 
     rule, next_step = (
         required if missing else wording.of(entry, field, _hint(field, "rule"), example)
     )
-    specific = None if missing else wording.correction(entry)
+    specific = None if missing else wording.correction(entry, field)
     return Problem(
         path=path,
         value=UNSET if missing else wording.written(entry["input"]),
@@ -100,3 +100,8 @@ def section_in(annotation: object) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((found for a in get_args(annotation) if (found := section_in(a))), None)
+
+
+def is_list(annotation: object) -> bool:
+    """Whether it is `tuple[Section, ...]`, or that or nothing."""
+    return get_origin(annotation) is tuple or any(is_list(a) for a in get_args(annotation))

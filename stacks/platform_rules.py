@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from spotrain import contract
 from stacks.platform_schema import PlatformSettings
-from stacks.problems import Problem
+from stacks.problems import Problem, every
 
 TAKEN = {
     "default": "every tool that is told no namespace puts things there",
@@ -18,7 +18,7 @@ KUBERNETES = "kube-"
 
 def problems(settings: PlatformSettings) -> Iterator[Problem]:
     """Every broken rule of this file."""
-    yield from jobs_have_a_namespace_of_their_own(settings)
+    yield from every([jobs_have_a_namespace_of_their_own], settings)
 
 
 def jobs_have_a_namespace_of_their_own(settings: PlatformSettings) -> Iterator[Problem]:

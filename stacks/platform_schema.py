@@ -13,7 +13,13 @@ class Jobs(Section):
     namespace: Name = "elastic-job"
     """Namespace of the jobs and of the volume claims; default elastic-job, as in TorchElastic's own
     documentation, so that its commands work unchanged."""
-    gpu_quota: Annotated[Whole, Field(ge=0)] | None = None
+    gpu_quota: Annotated[
+        Whole | None,
+        Field(
+            ge=0,
+            json_schema_extra={"next": "leave it out for no limit, or set it to a whole number"},
+        ),
+    ] = None
     """Most GPUs that all jobs together may ask for; default: no limit but the pools. Each priority
     class may then ask for all that the pools can have, so an important job is let in and takes the
     place of lesser ones. A number here is a limit on the bill that no job gets around; once it is

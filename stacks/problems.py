@@ -1,12 +1,21 @@
 """What is wrong with a stack file, in four parts: value, rule, reason, next step."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 import pulumi
 
+NAMESPACE = "spotrain"
+KEY = "settings"
+SETTINGS = f"{NAMESPACE}:{KEY}"
+"""The one key of this project, below `config:` in a stack file."""
 UNSET = "(not set)"
+
+
+class NotKnown(AttributeError):
+    """A setting that is itself wrong, or missing: nothing can be said about it beside that."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +46,13 @@ class SettingsError(pulumi.RunError):
         self.problems = tuple(problems)
 
 
+def every(rules: Iterable[Callable[..., Iterator[Problem]]], *given: object) -> Iterator[Problem]:
+    """What each rule says; nothing more of one once it asks for a setting that is not known."""
+    for rule in rules:
+        with suppress(NotKnown):
+            yield from rule(*given)
+
+
 def suggestion(word: str, known: Iterable[str]) -> str:
     """The next step for a name that nobody knows."""
     names = sorted(known)
@@ -51,4 +67,4 @@ def dotted(location: Sequence[str | int]) -> str:
     path = ""
     for part in location:
         path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
-    return path or "spotrain:settings"
+    return path or SETTINGS

@@ -4,75 +4,75 @@ The only reader of pulumi.Config. What may be set on every cloud is in platform_
 cloud adds in <cloud>/schema.py; what no single field can know, in <cloud>/rules.py.
 """
 
-from difflib import get_close_matches
+from collections.abc import Iterable, Sequence
 
 import pulumi
 from pydantic import ValidationError
 
-from stacks import clouds, platform_rules
+from stacks import clouds, likely_cloud, platform_rules, stack_file
 from stacks.field_problems import from_pydantic
+from stacks.partial_settings import partial
 from stacks.platform_schema import PlatformSettings
-from stacks.problems import UNSET, Problem, SettingsError, suggestion
-
-KEY = "settings"
-NAMESPACE = "spotrain"
+from stacks.problems import KEY, NAMESPACE, SETTINGS, Problem, SettingsError, every
+from stacks.wording import written
 
 
-def parse(document: object, *, source: str) -> PlatformSettings:
-    """The settings in a document, of its cloud's class, or every problem with it at once."""
-    if document is None:
-        raise SettingsError(source, [missing_settings(source)])
-    support = clouds.support(_cloud_of(document, source))
-    try:
-        settings = support.settings.model_validate(document)
-    except ValidationError as error:
-        raise SettingsError(source, from_pydantic(error, support)) from None
-    if problems := [*platform_rules.problems(settings), *support.problems(settings)]:
+def parse(document: object, *, source: str, beside: Sequence[Problem] = ()) -> PlatformSettings:
+    """The settings in a document, of its cloud's class, or every problem with it at once.
+
+    `beside`: what is wrong with the file around them, to be told with the rest.
+    """
+    if document is None and not beside:
+        beside = [stack_file.missing_settings(source)]
+    settings, found = _judged(document) if document is not None else (None, [])
+    if problems := [*beside, *_not_about(beside, found)]:
         raise SettingsError(source, problems)
+    assert settings, "where no problem was found there are settings"
     return settings
 
 
 def load() -> PlatformSettings:
-    """The settings of the stack that Pulumi runs."""
-    source = f"stacks/Pulumi.{pulumi.get_stack()}.yaml"
-    return parse(pulumi.Config(NAMESPACE).get_object(KEY), source=source)
+    """The settings of the stack that Pulumi runs; its file is read for what Pulumi ignores."""
+    stack = pulumi.get_stack()
+    beside = stack_file.read(stack).problems if stack in stack_file.stack_names() else ()
+    settings = pulumi.Config(NAMESPACE).get_object(KEY)
+    return parse(settings, source=stack_file.source_of(stack), beside=beside)
 
 
-def _cloud_of(document: object, source: str) -> str:
-    """Which schema judges the rest."""
-    settings = document if isinstance(document, dict) else {}
-    given = settings.get("cloud")
-    if isinstance(given, str) and given in clouds.MODULES:
-        return given
-    meant = get_close_matches("cloud", settings, n=1) if given is None else []
-    if meant:
-        raise SettingsError(source, [_misspelled(meant[0], settings[meant[0]])])
-    problem = Problem(
-        path="cloud",
-        value=UNSET if given is None else given,
-        rule=f"one of: {', '.join(sorted(clouds.MODULES))}",
-        reason="it decides what else may be set",
-        next_step="add `cloud: aws`" if given is None else suggestion(str(given), clouds.MODULES),
-    )
-    raise SettingsError(source, [problem])
+def _judged(document: object) -> tuple[PlatformSettings | None, list[Problem]]:
+    """The settings as far as they are known, and what is wrong with them."""
+    if not isinstance(document, dict):
+        return None, [_no_section(document)]
+    choice = likely_cloud.choose(document)
+    problems = [choice.problem] if choice.problem else []
+    if choice.cloud is None:
+        return None, problems
+    support = clouds.support(choice.cloud)
+    try:
+        settings = support.settings.model_validate(choice.settings)
+    except ValidationError as error:
+        wrong = from_pydantic(error, support)
+        settings = partial(support.settings, choice.settings)
+        problems += wrong
+    rules = [platform_rules.problems, support.problems]
+    problems += _not_about(problems, every(rules, settings))
+    return settings, problems
 
 
-def _misspelled(key: str, value: object) -> Problem:
+def _not_about(told: Sequence[Problem], more: Iterable[Problem]) -> list[Problem]:
+    """Without what is said of a place, or of a part of it, of which something is said already."""
+    return [p for p in more if not any(_is_within(p.path, other.path) for other in told)]
+
+
+def _is_within(path: str, other: str) -> bool:
+    return path == other or path.startswith((f"{other}.", f"{other}["))
+
+
+def _no_section(document: object) -> Problem:
     return Problem(
-        path=key,
-        value=value,
-        rule="no setting has this name",
-        reason="a setting that nobody reads changes nothing, so a typo would go unnoticed",
-        next_step=suggestion(key, ["cloud"]),
-    )
-
-
-def missing_settings(source: str) -> Problem:
-    """The stack file says nothing."""
-    return Problem(
-        path=f"config.{NAMESPACE}:{KEY}",
-        value=UNSET,
-        rule="required; it holds every setting of the stack",
-        reason="there is nothing to build without a region, zones and pools",
-        next_step=f"copy the key from stacks/Pulumi.dev.yaml to {source} and edit it",
+        path=SETTINGS,
+        value=written(document),
+        rule="a section with settings of its own",
+        reason="it holds every setting of the stack",
+        next_step="write settings below it, indented; stacks/Pulumi.dev.yaml has an example",
     )

@@ -1,5 +1,6 @@
 """pydantic's kinds of error, said about a stack file: the rule, and what to write instead."""
 
+import math
 import re
 from collections.abc import Mapping
 from ipaddress import IPv4Network
@@ -8,12 +9,12 @@ from typing import Any
 import yaml
 from pydantic.fields import FieldInfo
 
+from stacks import number_wording
 from stacks.problems import dotted, suggestion
 
 Entry = Mapping[str, Any]
 WIDEST_VALUE = 90
 COUNTS = {1: "one", 2: "two"}
-INTEGERS = ("int_parsing", "int_type", "int_from_float", "greater_than_equal", "less_than_equal")
 SECTIONS = ("model_type", "dict_type")
 
 
@@ -38,8 +39,8 @@ def _rule(entry: Entry, field: FieldInfo | None) -> str:
     kind, given = entry["type"], entry["input"]
     if kind in ("too_short", "too_long"):
         return _length(entry)
-    if kind in INTEGERS:
-        return f"a whole number{_range(field)}"
+    if kind in number_wording.KINDS:
+        return number_wording.rule(field)
     if kind == "literal_error":
         return f"one of: {', '.join(_choices(entry))}"
     if kind == "string_type":
@@ -54,9 +55,11 @@ def _rule(entry: Entry, field: FieldInfo | None) -> str:
     return words.get(kind, str(entry["msg"]))
 
 
-def correction(entry: Entry) -> str | None:
+def correction(entry: Entry, field: FieldInfo | None) -> str | None:
     """What this very value should have been, where it can be told."""
     given = entry["input"]
+    if entry["type"] in number_wording.KINDS:
+        return number_wording.correction(entry, field)
     if entry["type"] == "literal_error":
         return _choice(given, _choices(entry))
     if entry["type"] == "ip_v4_network":
@@ -72,11 +75,15 @@ def correction(entry: Entry) -> str | None:
 
 
 def _choices(entry: Entry) -> list[str]:
+    """In the order of numbers, where they are numbers, else of the alphabet."""
     expected = str(entry["ctx"]["expected"])
-    return sorted(expected.replace("'", "").replace(" or ", ", ").split(", "))
+    found = expected.replace("'", "").replace(" or ", ", ").split(", ")
+    return sorted(found, key=lambda each: (int(each) if each.isdigit() else 0, each))
 
 
 def _choice(given: object, choices: list[str]) -> str:
+    if all(choice.isdigit() for choice in choices):
+        return number_wording.choice(given, choices)
     if all(choice.replace(".", "").isdigit() for choice in choices):  # Kubernetes versions
         quoted = " or ".join(f'"{choice}"' for choice in choices)
         why = "" if isinstance(given, str) else "; YAML reads 1.30 without them as 1.3"
@@ -126,13 +133,6 @@ def _length(entry: Entry) -> str:
     return f"at {'least' if short else 'most'} {COUNTS.get(limit, limit)} {things}"
 
 
-def _range(field: FieldInfo | None) -> str:
-    limits = field.metadata if field else []
-    low = next((limit.ge for limit in limits if hasattr(limit, "ge")), None)
-    high = next((limit.le for limit in limits if hasattr(limit, "le")), None)
-    return f" from {low} to {high}" if low is not None and high is not None else ""
-
-
 def _name(entry: Entry) -> str:
     """`zones` for pools[0].zones, and for pools[0].zones[1]."""
     return next((part for part in reversed(entry["loc"]) if isinstance(part, str)), "the entry")
@@ -146,12 +146,18 @@ def _kind(value: object) -> str:
 
 
 def written(value: object) -> object:
-    """A value as YAML has it, not as Python does."""
+    """A value as YAML has it, not as Python does; in quotes where it would be a number without."""
     if value is None:
         return "(empty)"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if not isinstance(value, list | dict):
+    if isinstance(value, str):
+        return f'"{value}"' if _needs_quotes(value) else value
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
         return value
-    text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10**6).strip()
+    text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10**6)
+    text = text.removesuffix("\n").removesuffix("\n...")
     return text if len(text) <= WIDEST_VALUE else f"{text[:WIDEST_VALUE]} ..."
+
+
+def _needs_quotes(text: str) -> bool:
+    kind = yaml.SafeLoader("").resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
+    return str(kind) != "tag:yaml.org,2002:str"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from components.aws.network.subnets import VPC_PREFIXES, nodes_that_fit, zone_blocks
 from stacks.aws.instances import gpu_catalog
 from stacks.aws.pools import pools_with_twins
-from stacks.problems import UNSET, Problem, suggestion
+from stacks.problems import UNSET, Problem, every, suggestion
 
 if TYPE_CHECKING:
     from stacks.aws.schema import AwsSettings
@@ -20,10 +20,10 @@ WIDEST_PUBLIC_PREFIX = 16
 
 def problems(settings: "AwsSettings") -> Iterator[Problem]:
     """Every broken rule of this file."""
-    found = [problem for rule in RULES for problem in rule(settings)]
+    found = list(every(RULES, settings))
     yield from found
     if not found:  # the layout exists only for zones and blocks that are right
-        yield from every_node_finds_addresses(settings)
+        yield from every([every_node_finds_addresses], settings)
 
 
 def warnings(settings: "AwsSettings") -> Iterator[str]:

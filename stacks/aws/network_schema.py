@@ -3,11 +3,14 @@
 from ipaddress import IPv4Network
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from stacks.section import Section
+from stacks.section import Block, Section, as_text
 
-LogDays = Literal[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731]
+LogDays = Annotated[
+    Literal[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731],
+    BeforeValidator(lambda given: as_text(given) if isinstance(given, bool) else given),
+]
 """The retention times that CloudWatch knows."""
 Endpoint = Literal[
     "ecr.api",
@@ -25,13 +28,13 @@ Endpoint = Literal[
 class ApiAccess(Section):
     """Who reaches the Kubernetes API endpoint. Give `cidrs` or `private`; there is no default."""
 
-    cidrs: tuple[IPv4Network, ...] = ()
+    cidrs: tuple[Block, ...] = ()
     """Public IPv4 blocks that may reach a public endpoint; default none. The program applies
     Kubernetes objects itself, so the machine that runs it must be in one of them."""
     private: Literal["vpn", "runner"] | None = None
     """No public endpoint at all; names the way in: `vpn` (a VPN, peering or transit gateway into
     the VPC) or `runner` (the program runs on a machine inside the VPC). Default none."""
-    private_cidrs: tuple[IPv4Network, ...] = ()
+    private_cidrs: tuple[Block, ...] = ()
     """With `private`: address blocks beside the VPC's own from which connections arrive; default
     none, which fits a runner and AWS Client VPN (it arrives with the VPC's addresses)."""
 
@@ -39,10 +42,10 @@ class ApiAccess(Section):
 class Network(Section):
     """The VPC."""
 
-    cidr: IPv4Network = IPv4Network("10.0.0.0/16")
+    cidr: Block = IPv4Network("10.0.0.0/16")
     """Address block of the VPC, /16 to /20, private (RFC 1918); default 10.0.0.0/16. Every pod has
     an address of its own, so the largest block costs nothing and never has to be changed."""
-    service_cidr: IPv4Network = IPv4Network("172.20.0.0/16")
+    service_cidr: Block = IPv4Network("172.20.0.0/16")
     """Address block of Kubernetes Services; default 172.20.0.0/16. It exists only inside the
     cluster, must not overlap the VPC, and cannot be changed later."""
     nat: Literal["single", "per_zone"] = "single"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from spotrain import contract
 from stacks.aws.instances import GpuInstance, gpu_catalog
 from stacks.aws.pools import twin_name
-from stacks.problems import Problem, suggestion
+from stacks.problems import Problem, every, suggestion
 
 if TYPE_CHECKING:
     from stacks.aws.cluster_schema import Pool
@@ -23,14 +23,13 @@ def problems(settings: "AwsSettings") -> Iterator[Problem]:
     """Every broken rule of this file."""
     for index, pool in enumerate(settings.pools):
         path = f"pools[{index}]"
-        yield from _name_is_free(path, pool, settings.pools[:index])
-        yield from _twin_is_possible(path, pool, settings.pools)
-        yield from _zones_belong_to_the_stack(path, pool, settings.zones)
-        unknown = [*_gpu_is_known(path, pool), *_types_are_known(path, pool)]
+        yield from every([_name_is_free], path, pool, settings.pools[:index])
+        yield from every([_twin_is_possible], path, pool, settings.pools)
+        yield from every([_zones_belong_to_the_stack], path, pool, settings)
+        unknown = list(every([_gpu_is_known, _types_are_known], path, pool))
         yield from unknown
         if not unknown:
-            yield from _types_are_one_kind(path, pool)
-            yield from _types_have_the_same_adapters(path, pool)
+            yield from every([_types_are_one_kind, _types_have_the_same_adapters], path, pool)
 
 
 def warnings(settings: "AwsSettings") -> Iterator[str]:
@@ -99,8 +98,9 @@ def _twin_is_possible(path: str, pool: "Pool", pools: "tuple[Pool, ...]") -> Ite
 
 
 def _zones_belong_to_the_stack(
-    path: str, pool: "Pool", zones: tuple[str, ...]
+    path: str, pool: "Pool", settings: "AwsSettings"
 ) -> Iterator[Problem]:
+    zones = settings.zones
     for index, zone in enumerate(pool.zones):
         if zone not in zones or zone in pool.zones[:index]:
             yield Problem(

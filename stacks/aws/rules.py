@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from stacks.aws import addon_rules, manager_room, network_rules, pool_rules, storage_rules
 from stacks.aws.services import service_catalog
-from stacks.problems import UNSET, Problem, suggestion
+from stacks.problems import UNSET, Problem, every, suggestion
 
 if TYPE_CHECKING:
     from stacks.aws.schema import AwsSettings
@@ -15,16 +15,8 @@ SSO_ROLE = "AWSReservedSSO_"
 
 
 def problems(settings: "AwsSettings") -> Iterator[Problem]:
-    """Everything wrong between the fields; each field by itself is right by now."""
-    yield from network_rules.problems(settings)
-    yield from people_are_named_once(settings)
-    yield from sso_roles_have_their_path(settings)
-    yield from addon_rules.problems(settings)
-    yield from managers_are_possible(settings)
-    yield from pool_rules.problems(settings)
-    yield from storage_rules.problems(settings)
-    yield from images_are_built_or_named(settings)
-    yield from somebody_decides_on_messages(settings)
+    """Everything wrong between the fields; what is wrong with one by itself is told already."""
+    yield from every(RULES, settings)
 
 
 def warnings(settings: "AwsSettings") -> list[str]:
@@ -70,7 +62,7 @@ def _principals(settings: "AwsSettings") -> Iterator[tuple[str, str]]:
             yield f"cluster.{field}[{index}]", principal
 
 
-def managers_are_possible(settings: "AwsSettings") -> Iterator[Problem]:
+def managers_are_in_their_limits(settings: "AwsSettings") -> Iterator[Problem]:
     managers = settings.managers
     if managers.min_nodes > managers.max_nodes:
         yield Problem(
@@ -80,8 +72,11 @@ def managers_are_possible(settings: "AwsSettings") -> Iterator[Problem]:
             reason="no group can hold more nodes than its limit",
             next_step="raise managers.max_nodes or lower managers.min_nodes",
         )
+
+
+def managers_are_of_known_types(settings: "AwsSettings") -> Iterator[Problem]:
     known = service_catalog().managers
-    for index, name in enumerate(managers.instance_types):
+    for index, name in enumerate(settings.managers.instance_types):
         if name not in known:
             yield Problem(
                 path=f"managers.instance_types[{index}]",
@@ -117,3 +112,17 @@ def somebody_decides_on_messages(settings: "AwsSettings") -> Iterator[Problem]:
             reason="Alertmanager decides on messages, and it comes with the metrics",
             next_step="set observability.metrics to true, or remove observability.notify",
         )
+
+
+RULES = (
+    network_rules.problems,
+    people_are_named_once,
+    sso_roles_have_their_path,
+    addon_rules.problems,
+    managers_are_in_their_limits,
+    managers_are_of_known_types,
+    pool_rules.problems,
+    storage_rules.problems,
+    images_are_built_or_named,
+    somebody_decides_on_messages,
+)

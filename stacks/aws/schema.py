@@ -1,6 +1,5 @@
 """The settings of a stack on AWS. What no single field can know is in rules.py."""
 
-from ipaddress import IPv4Network
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -8,7 +7,7 @@ from pydantic import Field
 from stacks.aws.cluster_schema import Autoscaler, Cluster, Managers, Pool
 from stacks.aws.network_schema import LogDays, Network
 from stacks.platform_schema import Observability, PlatformSettings
-from stacks.section import Digest, Email, Flag, Section, Whole, words
+from stacks.section import Amount, Block, Digest, Email, Flag, Section, Whole, words
 
 SecurityGroupId = Annotated[
     str,
@@ -64,7 +63,7 @@ class Storage(Section):
     into a folder of its own, out of which it must be moved first). It must have no mount targets in
     another VPC. Key and throughput stay what they are, its policy becomes the one of this stack,
     and it stays when the stack goes."""
-    mount_cidrs: tuple[IPv4Network, ...] = ()
+    mount_cidrs: tuple[Block, ...] = ()
     """Address blocks outside the VPC from which development boxes may mount the file system, by a
     VPN or a peering; default none: only nodes may. With any, the stack output `mount` is the
     command."""
@@ -114,7 +113,7 @@ class AwsObservability(Observability):
 class Budget(Section):
     """A monthly limit that AWS watches; nothing is stopped, people are told."""
 
-    usd_per_month: Annotated[float, Field(gt=0, le=10_000_000)]
+    usd_per_month: Annotated[Amount, Field(gt=0, le=10_000_000)]
     """Dollars a month; messages at 50, 80 and 100 %, and when the forecast passes 100 %."""
     emails: Annotated[tuple[Email, ...], Field(min_length=1, max_length=10)]
     """Who is told; at least one."""

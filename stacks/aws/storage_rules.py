@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stacks.problems import Problem
+from stacks.problems import Problem, every
 
 if TYPE_CHECKING:
     from stacks.aws.schema import AwsSettings
@@ -14,9 +14,7 @@ OTHERS_GIB = 40
 
 def problems(settings: "AwsSettings") -> Iterator[Problem]:
     """Every broken rule of this file."""
-    yield from mounters_are_named_once(settings)
-    yield from file_system_is_in_the_region(settings)
-    yield from cache_leaves_room_on_the_disks(settings)
+    yield from every(RULES, settings)
 
 
 def warnings(settings: "AwsSettings") -> Iterator[str]:
@@ -67,3 +65,10 @@ def cache_leaves_room_on_the_disks(settings: "AwsSettings") -> Iterator[Problem]
             reason="a node whose disk is full throws its pods out, the job's first",
             next_step="raise disk_gib of the pool, give it local_disks: raid0, or lower the cache",
         )
+
+
+RULES = (
+    mounters_are_named_once,
+    file_system_is_in_the_region,
+    cache_leaves_room_on_the_disks,
+)

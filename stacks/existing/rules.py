@@ -1,29 +1,26 @@
 """What the parts of a stack file must be to each other; pure, one rule a function."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from spotrain import contract
-from stacks.problems import UNSET, Problem
+from stacks.problems import UNSET, NotKnown, Problem, every
 
 if TYPE_CHECKING:
-    from stacks.existing.schema import ExistingPool, ExistingSettings, Volume
+    from stacks.existing.schema import ExistingPool, ExistingSettings
 
 LONGEST_NOTICE_SECONDS = 120
 """No cloud gives a spot node longer: AWS two minutes, Google and Azure half a minute."""
 
 
 def problems(settings: "ExistingSettings") -> Iterator[Problem]:
-    """Everything wrong between the fields; each field by itself is right by now."""
+    """Everything wrong between the fields; what is wrong with one by itself is told already."""
     for index, pool in enumerate(settings.pools):
         path = f"pools[{index}]"
-        yield from _name_is_free(path, pool, settings.pools[:index])
-        yield from _zones_are_named_once(path, pool)
-        yield from _gpu_and_number_agree(path, pool)
-        yield from _prices_are_those_of_the_capacity(path, pool)
-    yield from _volume_is_one(settings.volume)
-    for field in ("training", "controller"):
-        yield from _image_is_one_version(f"images.{field}", getattr(settings.images, field))
+        yield from every([_name_is_free], path, pool, settings.pools[:index])
+        yield from every(POOL_RULES, path, pool)
+    yield from every([_volume_is_one, _images_are_of_one_version], settings)
 
 
 def warnings(settings: "ExistingSettings") -> list[str]:
@@ -97,8 +94,8 @@ def _prices_are_those_of_the_capacity(path: str, pool: "ExistingPool") -> Iterat
         )
 
 
-def _volume_is_one(volume: "Volume") -> Iterator[Problem]:
-    ways = {way: getattr(volume, way) for way in ("nfs", "storage_class", "host_path")}
+def _volume_is_one(settings: "ExistingSettings") -> Iterator[Problem]:
+    ways = {way: getattr(settings.volume, way) for way in ("nfs", "storage_class", "host_path")}
     given = [way for way, value in ways.items() if value is not None]
     if len(given) != 1:
         yield Problem(
@@ -110,6 +107,12 @@ def _volume_is_one(volume: "Volume") -> Iterator[Problem]:
             if given
             else "on a cluster of one node, set volume.host_path; else nfs or storage_class",
         )
+
+
+def _images_are_of_one_version(settings: "ExistingSettings") -> Iterator[Problem]:
+    for field in ("training", "controller"):
+        with suppress(NotKnown):
+            yield from _image_is_one_version(f"images.{field}", getattr(settings.images, field))
 
 
 def _image_is_one_version(path: str, reference: str) -> Iterator[Problem]:
@@ -142,3 +145,6 @@ def _notice_that_no_cloud_gives(settings: "ExistingSettings") -> Iterator[str]:
                 f"pools[{index}].notice_seconds: no cloud gives a spot node {pool.notice_seconds} "
                 f"seconds of notice; workers of {pool.name!r} may be killed while they save."
             )
+
+
+POOL_RULES = (_zones_are_named_once, _gpu_and_number_agree, _prices_are_those_of_the_capacity)

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from spotrain import contract
 from stacks.platform_schema import PlatformSettings
-from stacks.section import Name, Section, Whole, words
+from stacks.section import Amount, Name, Section, Whole, words
 
 Gpu = Annotated[
     str,
@@ -77,9 +77,9 @@ class ExistingPool(Section):
     notice_seconds: Annotated[Whole, Field(ge=1, le=3600)] = 300
     """Seconds from the order to leave to the end of a node, and so the grace period of workers;
     default 300. On spot nodes what the cloud gives: 15 to 120."""
-    usd_per_hour: Annotated[float, Field(ge=0, le=10_000)] = 0.0
+    usd_per_hour: Annotated[Amount, Field(ge=0, le=10_000)] = 0.0
     """What a node costs an hour, at the capacity of the pool; default 0: costs are not told."""
-    on_demand_usd_per_hour: Annotated[float, Field(ge=0, le=10_000)] = 0.0
+    on_demand_usd_per_hour: Annotated[Amount, Field(ge=0, le=10_000)] = 0.0
     """With `capacity: spot`: what the same node costs on demand; default 0."""
 
 

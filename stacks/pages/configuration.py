@@ -13,14 +13,15 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from stacks import clouds, schema
-from stacks.field_problems import section_in
+from stacks import clouds, limits
+from stacks.field_problems import is_list, section_in
+from stacks.problems import SETTINGS
 from stacks.section import Section
 
 HEAD = f"""# Configuration
 
 One stack file an environment, `stacks/Pulumi.<stack>.yaml`, with one key:
-`{schema.NAMESPACE}:{schema.KEY}`. A setting that is not listed here is refused, at every level,
+`{SETTINGS}`. A setting that is not listed here is refused, at every level,
 with the nearest name that is; so is a value that something else would break on, with the rule, the
 reason and what to do. `make preview STACK=<stack>` checks a file without an account.
 
@@ -47,23 +48,19 @@ def _sections(model: type[BaseModel], cloud: str, path: tuple[str, ...]) -> Iter
     yield "\n".join([title, *table, ""] if title else [*table, ""])
     for name, field in model.model_fields.items():
         if inner := section_in(field.annotation):
-            suffix = "[]" if _is_list(field.annotation) else ""
+            suffix = "[]" if is_list(field.annotation) else ""
             yield from _sections(inner, cloud, (*path, name + suffix))
 
 
 def _row(name: str, field: FieldInfo, cloud: str, path: tuple[str, ...]) -> str:
     inner = section_in(field.annotation)
-    value = _values(field.annotation, field) + _range(field)
+    value = _values(field.annotation, field) + limits.said(field)
     if inner:
-        suffix = "[]" if _is_list(field.annotation) else ""
+        suffix = "[]" if is_list(field.annotation) else ""
         title = f"{cloud}: {'.'.join((*path, name + suffix))}"
         kind = "list of sections" if suffix else "section"
         value = f"[{kind}](#{_anchor(title)})"
     return f"| `{name}` | {value} | {_default(field)} | {_text(field.description)} |"
-
-
-def _is_list(annotation: object) -> bool:
-    return get_origin(annotation) is tuple or any(_is_list(a) for a in get_args(annotation))
 
 
 def _values(annotation: Any, field: FieldInfo | None = None) -> str:
@@ -90,24 +87,6 @@ def _rule(part: object) -> str | None:
     extra = part.json_schema_extra if isinstance(part, FieldInfo) else None
     rule = extra.get("rule") if isinstance(extra, dict) else None
     return rule if isinstance(rule, str) else None
-
-
-def _range(field: FieldInfo) -> str:
-    """` from 1 to 20`, where the field has limits."""
-    limits = [*field.metadata]
-    for part in get_args(field.annotation):
-        limits += [limit for meta in get_args(part)[1:] for limit in getattr(meta, "metadata", [])]
-    found = {
-        name: getattr(m, name) for m in limits for name in ("ge", "gt", "le") if hasattr(m, name)
-    }
-    low = (
-        f" from {found['ge']}"
-        if "ge" in found
-        else f" above {found['gt']}"
-        if "gt" in found
-        else ""
-    )
-    return low + (f" to {found['le']:g}" if "le" in found else "")
 
 
 def _default(field: FieldInfo) -> str:

@@ -6,9 +6,10 @@ from typing import Any
 import yaml
 
 from stacks.platform_schema import PlatformSettings
-from stacks.preview import ROOT, read_config, run_program, stack_names
+from stacks.preview import ROOT, run_program
 from stacks.recorder import Recording
 from stacks.schema import parse
+from stacks.stack_file import read_config, stack_names
 
 QUARRY = ROOT / "stacks" / "aws" / "everything.yaml"
 """Every option of AWS switched on; no stack of its own."""

@@ -24,8 +24,9 @@ from components.cloud import (
 )
 from components.platform.shared_volume import SharedVolumes, SharedVolumesArgs
 from stacks.pages.stacks import QUARRY, recording_of
-from stacks.preview import ROOT, stack_names
+from stacks.preview import ROOT
 from stacks.recorder import Recording, record
+from stacks.stack_file import stack_names
 from tests.cluster.objects import Object, Objects, body_of, in_order, objects_at
 from tests.cluster.server import etcd_for_api_server
 

@@ -10,8 +10,8 @@ import pytest
 from stacks.aws.schema import AwsSettings
 from stacks.pages.stacks import recording_of, settings_of
 from stacks.platform_schema import PlatformSettings
-from stacks.preview import stack_names
 from stacks.recorder import Recording, Registration, record
+from stacks.stack_file import stack_names
 
 with warnings.catch_warnings():
     # It deprecates one of its own classes as it is imported; we use another one.

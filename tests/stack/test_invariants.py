@@ -10,7 +10,8 @@ import yaml
 from components.aws import policies
 from components.aws.nodes import gpu_pool
 from stacks.pages.stacks import QUARRY, config_of, recording_of, settings_of
-from stacks.preview import ROOT, run_program, stack_names
+from stacks.preview import ROOT, run_program
+from stacks.stack_file import stack_names
 from tests.stack.invariants import aws_names, aws_nodes, aws_security, platform  # noqa: F401
 from tests.stack.invariants.mutations import MUTATIONS, Mutation
 from tests.stack.invariants.registry import AWS, EVERY_CLOUD, Built

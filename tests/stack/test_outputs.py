@@ -3,7 +3,8 @@
 import re
 
 from stacks.pages.stacks import QUARRY, recording_of
-from stacks.preview import ROOT, stack_names
+from stacks.preview import ROOT
+from stacks.stack_file import stack_names
 
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
 

@@ -6,9 +6,9 @@ import pytest
 
 from spotrain import contract
 from stacks import schema
-from stacks.preview import read_config, stack_names
 from stacks.problems import SettingsError
 from stacks.recorder import Recording
+from stacks.stack_file import read_config, stack_names
 
 ANY_STACK = pytest.mark.parametrize("name", stack_names())
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from stacks.pages.stacks import QUARRY, recording_of
-from stacks.preview import stack_names
 from stacks.recorder import Recording
+from stacks.stack_file import stack_names
 from tests.stack.invariants.registry import pod_of
 from tests.stack.pod_security import BAD, GOOD, changed, containers, violations
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from stacks import preview, preview_view
+from stacks import preview, preview_view, stack_file
 from stacks.clouds import support
 from stacks.platform_schema import PlatformSettings
 from stacks.recorder import Recording
@@ -83,7 +83,8 @@ def test_an_unknown_stack_names_the_others_and_the_file_to_copy(
     assert preview.main(["prodd"]) == 2
     assert capsys.readouterr().err == (
         "no stack 'prodd'; there are: dev, kind, prod\n"
-        "  next    copy stacks/Pulumi.dev.yaml to stacks/Pulumi.prodd.yaml and edit it\n"
+        "  next    did you mean prod? Else copy stacks/Pulumi.dev.yaml to "
+        "stacks/Pulumi.prodd.yaml and edit it\n"
     )
 
 
@@ -98,10 +99,10 @@ def test_no_stack_at_all_names_those_that_exist(
 def test_a_key_that_stands_twice_is_refused_with_its_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = (preview.STACKS / "Pulumi.dev.yaml").read_text()
+    text = (stack_file.STACKS / "Pulumi.dev.yaml").read_text()
     text = text.replace("        max_nodes: 8\n", "        max_nodes: 8\n        max_nodes: 80\n")
     (tmp_path / "Pulumi.dev.yaml").write_text(text)
-    monkeypatch.setattr(preview, "STACKS", tmp_path)
+    monkeypatch.setattr(stack_file, "STACKS", tmp_path)
     lines = [n for n, line in enumerate(text.splitlines(), 1) if "  max_nodes: 8" in line]
     assert preview.main(["dev"], build=tmp_path) == 2
     said = capsys.readouterr().err
@@ -112,9 +113,9 @@ def test_a_key_that_stands_twice_is_refused_with_its_lines(
 def test_a_wrong_stack_file_is_told_without_a_traceback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = (preview.STACKS / "Pulumi.dev.yaml").read_text()
+    text = (stack_file.STACKS / "Pulumi.dev.yaml").read_text()
     (tmp_path / "Pulumi.dev.yaml").write_text(text.replace("region: us-east-1", "region: mars"))
-    monkeypatch.setattr(preview, "STACKS", tmp_path)
+    monkeypatch.setattr(stack_file, "STACKS", tmp_path)
     assert preview.main(["dev"], build=tmp_path) == 2
     said = capsys.readouterr().err
     assert said.startswith("stacks/Pulumi.dev.yaml: ")
@@ -124,7 +125,7 @@ def test_a_wrong_stack_file_is_told_without_a_traceback(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        pytest.param("config: [", "is not YAML", id="broken"),
+        pytest.param("config: [", "a file that is YAML", id="broken"),
         pytest.param("config:\n  aws:region: us-east-1\n", "the only key", id="other-key"),
         pytest.param(
             "config:\n  aws:region: us-east-1\n",
@@ -144,7 +145,7 @@ def test_a_file_without_settings_is_told(
     said: str,
 ) -> None:
     (tmp_path / "Pulumi.mine.yaml").write_text(text)
-    monkeypatch.setattr(preview, "STACKS", tmp_path)
+    monkeypatch.setattr(stack_file, "STACKS", tmp_path)
     assert preview.main(["mine"]) == 2
     assert said in capsys.readouterr().err
 

@@ -11,10 +11,10 @@ from pydantic import BaseModel
 from stacks import schema
 from stacks.clouds import MODULES, support
 from stacks.field_problems import section_in
-from stacks.preview import STACKS, checked_config, stack_names
 from stacks.problems import Problem, SettingsError
 from stacks.recorder import record
 from stacks.section import Section
+from stacks.stack_file import STACKS, stack_names
 
 Document = dict[str, Any]
 
@@ -76,18 +76,6 @@ def test_a_typo_in_any_key_is_refused_and_the_right_key_suggested(
         section[f"{key}x"] = section.pop(key)
         refused = [p for p in problems_of(document) if p.path.endswith(f"{key}x")]
         assert [p.next_step.startswith(f"did you mean {key!r}?") for p in refused] == [True]
-
-
-@pytest.mark.parametrize("stack", stack_names())
-def test_the_file_has_no_key_that_pulumi_would_ignore(stack: str) -> None:
-    document = yaml.safe_load((STACKS / f"Pulumi.{stack}.yaml").read_text())
-    assert list(document) == ["config"]
-    checked_config(document, stack)
-
-
-def test_a_mistyped_config_key_is_refused() -> None:
-    with pytest.raises(SettingsError, match="did you mean 'spotrain:settings'"):
-        checked_config({"config": {"spotrain:setings": {}}}, "x")
 
 
 def test_every_problem_is_told_at_once() -> None:

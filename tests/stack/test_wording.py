@@ -8,8 +8,8 @@ import yaml
 
 from stacks import schema
 from stacks.aws.instances import gpu_catalog
-from stacks.preview import STACKS
 from stacks.problems import Problem, SettingsError
+from stacks.stack_file import STACKS
 
 SHIPPED = yaml.safe_load((STACKS / "Pulumi.dev.yaml").read_text())["config"]["spotrain:settings"]
 

@@ -8,8 +8,8 @@ import pytest
 
 from components.aws.reference import ClusterReference
 from stacks.aws.schema import AwsSettings
-from stacks.preview import read_config, stack_names
 from stacks.schema import parse
+from stacks.stack_file import read_config, stack_names
 
 AWS_STACKS = [name for name in stack_names() if read_config(name)["settings"]["cloud"] == "aws"]
 

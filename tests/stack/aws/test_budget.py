@@ -6,8 +6,8 @@ from typing import Any
 from components.aws.watch.budget import Budget, BudgetArgs, BudgetShape
 from stacks.aws.build import aws_args
 from stacks.aws.schema import AwsSettings
-from stacks.preview import read_config
 from stacks.schema import parse
+from stacks.stack_file import read_config
 
 BUDGET = "aws:budgets/budget:Budget"
 

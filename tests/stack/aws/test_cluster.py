@@ -10,8 +10,9 @@ import pytest
 
 from components.aws.cluster.cluster import Cluster, ClusterArgs, ClusterShape
 from components.aws.cluster.kubeconfig import kubeconfig
-from stacks.preview import ROOT, read_config, run_program
+from stacks.preview import ROOT, run_program
 from stacks.recorder import MASK, Recording
+from stacks.stack_file import read_config
 
 PLANE = "eks:index:Cluster"
 INGRESS = "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule"

@@ -7,8 +7,8 @@ from stacks.aws.costs import fixed_costs, pool_price
 from stacks.aws.instances import GpuInstance, gpu_catalog
 from stacks.aws.schema import AwsSettings
 from stacks.aws.services import service_catalog
-from stacks.preview import read_config
 from stacks.schema import parse
+from stacks.stack_file import read_config
 
 INSTANCES = [pytest.param(i, id=i.name) for i in gpu_catalog().types.values()]
 

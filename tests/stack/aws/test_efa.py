@@ -13,8 +13,8 @@ from components.cloud import Pool
 from components.manifest import FOLDER, read_manifest
 from spotrain import contract
 from stacks.pages.stacks import QUARRY, recording_of
-from stacks.preview import stack_names
 from stacks.recorder import Recording
+from stacks.stack_file import stack_names
 from tests.stack.invariants.registry import pod_of
 
 MakeCluster = Callable[[], ClusterReference]

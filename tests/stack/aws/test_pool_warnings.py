@@ -4,8 +4,8 @@ import pytest
 
 from stacks.aws import pool_rules
 from stacks.aws.schema import AwsSettings
-from stacks.preview import read_config
 from stacks.schema import parse
+from stacks.stack_file import read_config
 
 P4D = {"gpu": "a100", "gpus_per_node": 8, "instance_types": ["p4d.24xlarge"]}
 

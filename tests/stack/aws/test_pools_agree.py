@@ -16,8 +16,9 @@ from stacks.aws.pool_rules import LONGEST_NAME
 from stacks.aws.pools import twin_name
 from stacks.aws.schema import AwsSettings
 from stacks.pages.stacks import QUARRY, recording_of, settings_of
-from stacks.preview import ROOT, read_config, run_program
+from stacks.preview import ROOT, run_program
 from stacks.recorder import Recording, Registration
+from stacks.stack_file import read_config
 
 GROUP, TAG = "aws:eks/nodeGroup:NodeGroup", "aws:autoscaling/tag:Tag"
 

@@ -5,8 +5,9 @@ import json
 import pytest
 
 from stacks.aws.schema import AwsSettings
-from stacks.preview import ROOT, read_config, run_program
+from stacks.preview import ROOT, run_program
 from stacks.recorder import Recording
+from stacks.stack_file import read_config
 
 
 def test_outputs_are_what_a_person_needs_next(recording: Recording, settings: AwsSettings) -> None:

@@ -16,8 +16,8 @@ from stacks.aws.storage_costs import (
     gpus_usd,
     places,
 )
-from stacks.preview import read_config
 from stacks.schema import parse
+from stacks.stack_file import read_config
 
 PACKED = replace(IMAGENET, files=1500)
 

@@ -9,8 +9,8 @@ import yaml
 
 from stacks import schema
 from stacks.clouds import support
-from stacks.preview import STACKS
 from stacks.problems import Problem, SettingsError
+from stacks.stack_file import STACKS
 
 Document = dict[str, Any]
 Change = Callable[[Document], object]

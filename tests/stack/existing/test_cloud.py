@@ -13,8 +13,9 @@ from spotrain import contract
 from spotrain.job import parse_job, parse_pools
 from stacks import schema
 from stacks.clouds import support
-from stacks.preview import ROOT, STACKS
+from stacks.preview import ROOT
 from stacks.recorder import Recording
+from stacks.stack_file import STACKS
 
 SHIPPED: dict[str, Any] = yaml.safe_load((STACKS / "Pulumi.kind.yaml").read_text())["config"][
     "spotrain:settings"
@@ -32,7 +33,8 @@ GPUS: dict[str, Any] = {
 }
 RECORD = """\
 import sys
-from stacks.preview import ROOT, read_config, run_program
+from stacks.preview import ROOT, run_program
+from stacks.stack_file import read_config
 run_program(ROOT / "__main__.py", sys.argv[1], read_config(sys.argv[1]))
 print(*sorted({name.partition(".")[0] for name in sys.modules}))
 print(*sorted(name for name in sys.modules if name.startswith("components.")))

@@ -11,7 +11,8 @@ from spotrain import contract
 from stacks import schema
 from stacks.existing.build import existing_args
 from stacks.existing.schema import ExistingSettings
-from stacks.preview import ROOT, read_config
+from stacks.preview import ROOT
+from stacks.stack_file import read_config
 
 GUIDE = (ROOT / "docs" / "existing-cluster.md").read_text()
 
