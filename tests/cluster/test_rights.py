@@ -173,6 +173,7 @@ async def test_a_jobs_whole_life_needs_every_right_that_is_granted_and_no_other(
     await controller.start()
     await controller.until_serving()
 
+    assert {json.loads(line)["level"] for line in controller.log} <= {"info", "warning"}
     entries = audited(namespace.server, log_start)
     assert forbidden(entries) == []
     assert granted("rbac.yaml") - used(entries) <= UNSEEN.keys()

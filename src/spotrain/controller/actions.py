@@ -54,7 +54,8 @@ async def carry_out(kube: Kube, seen: SeenJob, action: Action) -> None:
         case CreatePod():
             await _create_pod(kube, seen, action)
         case DeletePod(name=name, uid=uid, grace_seconds=grace_seconds, reason=reason):
-            logger.info("%s: removing %s: %s", seen.key, name, reason)
+            extra = {"job": seen.key, "pod": name}
+            logger.info("%s: removing %s: %s", seen.key, name, reason, extra=extra)
             with contextlib.suppress(NotFound):
                 await kube.delete(PODS, seen.namespace, name, uid=uid, grace_seconds=grace_seconds)
         case ApplyNetworkPolicy(manifest=manifest):
@@ -73,7 +74,8 @@ async def carry_out(kube: Kube, seen: SeenJob, action: Action) -> None:
 async def _create_pod(kube: Kube, seen: SeenJob, action: CreatePod) -> None:
     try:
         await kube.create(PODS, seen.namespace, action.manifest)
-        logger.info("%s: created %s", seen.key, action.name)
+        extra = {"job": seen.key, "pod": action.name}
+        logger.info("%s: created %s", seen.key, action.name, extra=extra)
     except Conflict:
         there = await kube.get(PODS, seen.namespace, action.name)
         if not controls(seen.uid, there):
@@ -99,7 +101,9 @@ class Teller:
             again = {"count": self._told[name], "lastTimestamp": body["lastTimestamp"]}
             await self._kube.patch(EVENTS, seen.namespace, name, again)
         except KubeError as error:
-            logger.warning("%s: event %s is lost: %s", seen.key, event.reason, error)
+            logger.warning(
+                "%s: event %s is lost: %s", seen.key, event.reason, error, extra={"job": seen.key}
+            )
 
 
 def event_body(seen: SeenJob, event: Event, now: datetime) -> dict[str, Any]:

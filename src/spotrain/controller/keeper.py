@@ -65,7 +65,8 @@ class Keeper:
     async def run(self) -> None:
         """Never returns. No fault of one job may end the others' process."""
         await self._cluster.known()
-        pauses = backoff()
+        pauses, name = backoff(), "/".join(self._name)
+        extra = {"job": name}
         while True:
             self._awake.clear()
             try:
@@ -74,13 +75,13 @@ class Keeper:
                 pauses = backoff()
             except Conflict as conflict:
                 delay = next(pauses)
-                logger.debug("%s: looking again in %.1f s: %s", self._name, delay, conflict)
+                logger.debug("%s: again in %.1f s: %s", name, delay, conflict, extra=extra)
             except FAULTS as fault:
                 delay = next(pauses)
-                logger.warning("%s: %r; again in %.1f s", self._name, fault, delay)
+                logger.warning("%s: %r; again in %.1f s", name, fault, delay, extra=extra)
             except Exception:
                 delay = next(pauses)
-                logger.exception("%s: again in %.1f s", self._name, delay)
+                logger.exception("%s: again in %.1f s", name, delay, extra=extra)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(delay):
                     await self._awake.wait()

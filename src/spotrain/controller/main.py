@@ -14,7 +14,7 @@ from typing import Any, Final
 from lightkube.core.exceptions import ConfigError
 from websockets.asyncio.server import ServerConnection
 
-from spotrain.controller import trust
+from spotrain.controller import logs, trust
 from spotrain.controller.kube import FAULTS, Kube, connected
 from spotrain.controller.lease import Leadership, new_identity
 from spotrain.controller.meters import Meters
@@ -123,14 +123,13 @@ def main() -> int:
     except SettingsError as error:
         print(error, file=sys.stderr)
         return 2
-    logging.basicConfig(
-        level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
-    for talkative in ("httpx2", "websockets"):  # a line for each request and each connection
-        logging.getLogger(talkative).setLevel(logging.WARNING)
+    logs.begin(settings.log_level)
     try:
         asyncio.run(run(settings))
     except ConfigError as error:
-        print(f"no cluster to work for: {error}; run in a pod or set KUBECONFIG.", file=sys.stderr)
+        logger.critical("no cluster to work for: %s; run in a pod or set KUBECONFIG.", error)
         return 2
+    except Exception:
+        logger.exception("this process ends; another takes over")
+        return 1
     return 0

@@ -37,6 +37,7 @@ class Recorder:
         never published, and the coordinator forms one beyond it.
         """
         seen, pauses, may_be_ours = self._find(key), backoff(), False
+        extra = {"job": key}
         while True:
             try:
                 seen = seen or await self._ask(key)
@@ -44,7 +45,9 @@ class Recorder:
                 if stored == number and may_be_ours:
                     return
                 if stored >= number:
-                    logger.warning("%s: world %d is taken; the last is %d", key, number, stored)
+                    logger.warning(
+                        "%s: world %d is taken; the last is %d", key, number, stored, extra=extra
+                    )
                     return self._raised(key, stored)
                 self._took(await self._write(seen, number))
                 return
@@ -52,7 +55,7 @@ class Recorder:
                 pass
             except FAULTS as fault:
                 may_be_ours = may_be_ours or isinstance(fault, LOST)
-                logger.warning("%s: cannot record world %d: %r", key, number, fault)
+                logger.warning("%s: cannot record world %d: %r", key, number, fault, extra=extra)
                 await asyncio.sleep(next(pauses))
             seen = None
 

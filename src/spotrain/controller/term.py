@@ -137,7 +137,7 @@ class Term:
         self._wake(name)
 
     def _end(self, seen: SeenJob) -> None:
-        logger.info("%s: deleted", seen.key)
+        logger.info("%s: deleted", seen.key, extra={"job": seen.key})
         _, task = self._keepers.pop((seen.namespace, seen.name))
         task.cancel()
         self.coordinator.drop_job(seen.key)

@@ -47,7 +47,9 @@ class Doorkeeper:
             bearer = await self._review(token)
             reason = await self._reason_to_refuse(bearer, hello)
         except FAULTS as fault:
-            logger.warning("cannot review the token of %s: %s", hello.pod, type(fault).__name__)
+            extra = {"job": hello.job, "pod": hello.pod}
+            name = type(fault).__name__
+            logger.warning("cannot review the token of %s: %s", hello.pod, name, extra=extra)
             raise TimeoutError("the API server cannot review tokens now") from None
         if bearer and not reason:
             self._admitted[hello.job, hello.pod] = bearer.pod_uid

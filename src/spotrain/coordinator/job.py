@@ -65,6 +65,7 @@ class Job:
         )
         self.since = self.clock()
         self._recording = asyncio.Lock()
+        self._log = logging.LoggerAdapter(logger, {"job": self.key})
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._arm()
@@ -154,12 +155,12 @@ class Job:
             case worlds.Publish(world=world):
                 self.since = self.clock()
                 self.chapters = history.publish(self.chapters, world, self.since)
-                logger.info("%s: world %d of %d members", self.key, world.number, world.size)
+                self._log.info("%s: world %d of %d members", self.key, world.number, world.size)
                 self._tell(world.ids, publication(world))
             case worlds.Adopted(world=world):
                 self.since = self.clock()
                 self.chapters = history.publish(self.chapters, world, self.since)
-                logger.info("%s: world %d trains on", self.key, world.number)
+                self._log.info("%s: world %d trains on", self.key, world.number)
             case worlds.AskDrain(world=number, ids=ids, seconds=seconds, reason=reason):
                 self._tell(ids, protocol.Drain(world=number, seconds=seconds, reason=reason))
             case worlds.Restart(world=number, ids=ids):
@@ -172,10 +173,10 @@ class Job:
                 )
                 self._tell((id,), answer)
             case worlds.Ended(world=number, reason=reason):
-                logger.info("%s: world %d ends: %s", self.key, number, reason)
+                self._log.info("%s: world %d ends: %s", self.key, number, reason)
                 self.chapters = history.end(self.chapters, number, reason, self.clock())
             case worlds.Close(outcome=outcome, message=message):
-                logger.info("%s: %s: %s", self.key, outcome, message)
+                self._log.info("%s: %s: %s", self.key, outcome, message)
                 self._tell(tuple(self.sends), protocol.Closed(outcome=outcome, message=message))
 
     async def _record(self, number: int) -> None:
@@ -187,7 +188,7 @@ class Job:
                     await self.record(self.key, number)
                     break
                 except Exception as error:
-                    logger.error("%s: world %d is not recorded: %s", self.key, number, error)
+                    self._log.error("%s: world %d is not recorded: %s", self.key, number, error)
                     await asyncio.sleep(pause)
                     pause = min(5.0, 2 * pause)
         self.dispatch(worlds.Recorded(number=number))

@@ -13,6 +13,7 @@ from websockets.exceptions import ConnectionClosed
 
 from spotrain import worlds
 from spotrain.coordinator import protocol
+from spotrain.coordinator.inbox import take
 from spotrain.coordinator.job import Job, JobReport, Record, claim_of
 from spotrain.coordinator.listener import (
     EXPIRY_SECONDS,
@@ -146,7 +147,8 @@ class Coordinator:
         if not reason and hello.job not in self.jobs:
             reason, final = f"job {hello.job!r} is not known here; was it deleted?", False
         if reason:
-            logger.warning("refused %s of %s: %s", hello.pod, hello.job, reason)
+            extra = {"job": hello.job, "pod": hello.pod}
+            logger.warning("refused %s of %s: %s", hello.pod, hello.job, reason, extra=extra)
             await connection.send(protocol.encode(protocol.Refused(reason=reason, final=final)))
             await connection.close()
             return None
@@ -214,40 +216,3 @@ async def _drain_outbox(outbox: asyncio.Queue[str | None], connection: ServerCon
         while (text := await outbox.get()) is not None:
             await connection.send(text)
         await connection.close()
-
-
-def take(job: Job, pod: str, message: protocol.FromAgent) -> None:
-    """Turn an agent's message into what it means for the job."""
-    match message:
-        case protocol.Progress():
-            job.take_progress(message)
-        case protocol.Saved(world=world, step=step):
-            job.take_saved(worlds.Checkpoint(world, step))
-        case protocol.UsesSession(value=value):
-            job.uses_session = value
-        case protocol.Hello():
-            raise protocol.ProtocolError("a second hello")
-        case _:
-            job.dispatch(_event(pod, message))
-
-
-def _event(pod: str, message: protocol.FromAgent) -> worlds.Event:
-    match message:
-        case protocol.Starting(world=world):
-            return worlds.Starting(id=pod, world=world)
-        case protocol.Ready(port=port, survivor=survivor, world=world, floor=floor):
-            return worlds.Ready(id=pod, port=port, survivor=survivor, world=world, floor=floor)
-        case protocol.FloorFound(number=number):
-            return worlds.FloorFound(number=number)
-        case protocol.Leaving(seconds=seconds):
-            return worlds.Leaving(id=pod, seconds=seconds)
-        case protocol.Drained(world=world):
-            return worlds.Drained(id=pod, world=world)
-        case protocol.Failed(world=world, hard=hard, message=text, excused=excused):
-            return worlds.Failed(id=pod, world=world, hard=hard, message=text, excused=excused)
-        case protocol.Finished(world=world):
-            return worlds.Finished(id=pod, world=world)
-        case protocol.Commit(world=world, step=step):
-            return worlds.CommitAsked(id=pod, checkpoint=worlds.Checkpoint(world, step))
-        case _:
-            raise protocol.ProtocolError(f"{type(message).__name__} is not an event")

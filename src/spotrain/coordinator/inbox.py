@@ -1,0 +1,42 @@
+"""What an agent's message means for its job."""
+
+from spotrain import worlds
+from spotrain.coordinator import protocol
+from spotrain.coordinator.job import Job
+
+
+def take(job: Job, pod: str, message: protocol.FromAgent) -> None:
+    """Turn an agent's message into what it means for the job."""
+    match message:
+        case protocol.Progress():
+            job.take_progress(message)
+        case protocol.Saved(world=world, step=step):
+            job.take_saved(worlds.Checkpoint(world, step))
+        case protocol.UsesSession(value=value):
+            job.uses_session = value
+        case protocol.Hello():
+            raise protocol.ProtocolError("a second hello")
+        case _:
+            job.dispatch(_event(pod, message))
+
+
+def _event(pod: str, message: protocol.FromAgent) -> worlds.Event:
+    match message:
+        case protocol.Starting(world=world):
+            return worlds.Starting(id=pod, world=world)
+        case protocol.Ready(port=port, survivor=survivor, world=world, floor=floor):
+            return worlds.Ready(id=pod, port=port, survivor=survivor, world=world, floor=floor)
+        case protocol.FloorFound(number=number):
+            return worlds.FloorFound(number=number)
+        case protocol.Leaving(seconds=seconds):
+            return worlds.Leaving(id=pod, seconds=seconds)
+        case protocol.Drained(world=world):
+            return worlds.Drained(id=pod, world=world)
+        case protocol.Failed(world=world, hard=hard, message=text, excused=excused):
+            return worlds.Failed(id=pod, world=world, hard=hard, message=text, excused=excused)
+        case protocol.Finished(world=world):
+            return worlds.Finished(id=pod, world=world)
+        case protocol.Commit(world=world, step=step):
+            return worlds.CommitAsked(id=pod, checkpoint=worlds.Checkpoint(world, step))
+        case _:
+            raise protocol.ProtocolError(f"{type(message).__name__} is not an event")
