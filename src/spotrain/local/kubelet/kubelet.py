@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from spotrain.controller.kube import NODES, PODS, Kube, NotFound, Object
+from spotrain.controller.kube import PODS, Kube, Object
 from spotrain.controller.mirror import Mirror, Name
 from spotrain.local.kubelet.addresses import address_of
 from spotrain.local.kubelet.machine import Machine
@@ -53,14 +53,8 @@ class Kubelet:
         return machine
 
     async def remove(self, name: str) -> None:
-        """The node is taken away for good, as a cloud does: machine first, then its object."""
-        machine = self.machines.pop(name)
-        await machine.stop()
-        try:
-            node = await self._kube.get(NODES, "", name)
-            await self._kube.delete(NODES, "", name, uid=node["metadata"]["uid"])
-        except NotFound:
-            pass
+        """Raises KubeError, or one of LOST."""
+        await self.machines.pop(name).leave()
 
     def pids(self, namespace: str, name: str) -> dict[str, int]:
         """Container -> its first process, of a pod that runs here; empty if it does not."""

@@ -1,6 +1,7 @@
 """One made-up node: its place in the cluster, its signs of life, and the pods on it."""
 
 import asyncio
+import contextlib
 import logging
 import math
 from collections.abc import Mapping
@@ -8,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from spotrain.controller.kube import FAULTS, NODES, Conflict, Kind, Kube
+from spotrain.controller.kube import FAULTS, NODES, Conflict, Kind, Kube, NotFound
 from spotrain.local.kubelet.node import (
     LEASE_NAMESPACE,
     NodeSpec,
@@ -47,7 +48,7 @@ class Resident:
 
 
 class Machine:
-    """Starts with `join`; ends with `leave`, or by accident with `lose`."""
+    """Begins with `join`; ends with `leave`, or by accident with `lose`."""
 
     def __init__(
         self, spec: NodeSpec, *, kube: Kube, options: Options, base: Mapping[str, str]
@@ -166,6 +167,13 @@ class Machine:
             self._beating.cancel()
         for resident in self.residents.values():
             resident.run.kill()
+
+    async def leave(self) -> None:
+        """The machine is taken away for good, as a cloud does: first it, then its Node object."""
+        await self.stop()
+        with contextlib.suppress(NotFound):
+            node = await self._kube.get(NODES, "", self.spec.name)
+            await self._kube.delete(NODES, "", self.spec.name, uid=node["metadata"]["uid"])
 
     async def stop(self) -> None:
         """Returns when the last process has ended."""

@@ -1,0 +1,243 @@
+"""A real job on made-up nodes: submitted, interrupted, and watched through what it writes down."""
+
+import asyncio
+import copy
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from demo.digits import write_digits
+from spotrain import contract
+from spotrain.controller.kube import JOBS, NODES, PODS, Kind, Object
+from spotrain.ledger.exactness import Exactness, audit, read_commits, read_sample_log
+from spotrain.local.kubelet import Kubelet, NodeSpec
+from tests.cluster.cluster import Namespace, until
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "k8s" / "examples"
+CLAIM = "efs"
+FOREVER = 1_000_000
+"""Epochs of a job that is to train for as long as the test wants."""
+HANG_SECONDS = 240.0
+SETTLED_STEPS = 20
+"""So many steps by each rank show that a world trains."""
+LOOK_SECONDS = 0.05
+
+
+@dataclass
+class Training:
+    """The example job digits.yaml, whose steps the ranks write to the shared volume."""
+
+    place: Namespace
+    kubelet: Kubelet
+    name: str = "digits"
+    document: Object = field(default_factory=dict)
+    images: int = 0
+    story: list[str] = field(default_factory=list)
+    """What happened and how long it took; shown where a test fails."""
+
+    # --- The job ---
+
+    async def submit(self, *, replicas: int, low: int = 1, high: int = 3) -> None:
+        shared = self.kubelet.options.claims[CLAIM]
+        if not (data := shared / "data" / "digits").is_dir():
+            await self.place.claim(CLAIM)
+            write_digits(data)
+        self.images = sum(1 for _ in data.glob("train/*/*.png"))
+        job = yaml.safe_load((EXAMPLES / "digits.yaml").read_text())
+        job["metadata"] = {"name": self.name, "namespace": self.place.name}
+        job["spec"] |= {"minReplicas": low, "maxReplicas": high}
+        worker = job["spec"]["replicaSpecs"][contract.WORKER]
+        worker["replicas"] = replicas
+        container = worker["template"]["spec"]["containers"][0]
+        container["args"] = [self._argument(word) for word in container["args"]]
+        container["resources"]["requests"] = {"cpu": "1", "memory": "1Gi"}
+        container["env"] = [
+            {"name": contract.ENV_SAMPLE_LOG, "value": f"/mnt/efs/samples/{self.name}"},
+            {"name": "OMP_NUM_THREADS", "value": "1"},
+        ]
+        self.document = await self.place.kube.create(JOBS, self.place.name, job)
+
+    def _argument(self, word: str) -> str:
+        if word == "/mnt/efs/output/digits":
+            return f"/mnt/efs/output/{self.name}"
+        return str(FOREVER) if word == "60" else word
+
+    async def change(self, spec: Object) -> None:
+        self.document = await self.place.kube.patch(
+            JOBS, self.place.name, self.name, {"spec": spec}
+        )
+
+    async def scale(self, replicas: int) -> None:
+        """As `kubectl scale` does it."""
+        body = {"spec": {"replicas": replicas}}
+        await self.place.kube.patch(JOBS, self.place.name, self.name, body, subresource="scale")
+
+    async def end_after(self, epochs: int) -> None:
+        """Change the template, as one may while the job is suspended."""
+        worker = copy.deepcopy(self.document["spec"]["replicaSpecs"][contract.WORKER])
+        container = worker["template"]["spec"]["containers"][0]
+        words = container["args"]
+        words[words.index("--epochs") + 1] = str(epochs)
+        await self.change({"replicaSpecs": {contract.WORKER: worker}, "suspend": False})
+
+    # --- Pods and nodes ---
+
+    async def pods(self) -> dict[str, Object]:
+        found, _ = await self.place.kube.list_all(PODS, self.place.name)
+        return {pod["metadata"]["name"]: pod for pod in found if self._is_own(pod)}
+
+    async def until_pods(self, holds: Callable[[list[Object]], bool]) -> list[Object]:
+        def own(pods: list[Object]) -> list[Object]:
+            return [pod for pod in pods if self._is_own(pod)]
+
+        return own(await self._patiently(lambda pods: holds(own(pods))))
+
+    async def _patiently(self, holds: Callable[[list[Object]], bool]) -> list[Object]:
+        async with asyncio.timeout(HANG_SECONDS):
+            while True:
+                try:
+                    return await until(self.place.kube, PODS, self.place.name, holds)
+                except TimeoutError:
+                    continue  # a loaded machine may need longer than objects alone do
+
+    def _is_own(self, pod: Object) -> bool:
+        return bool((pod["metadata"].get("labels") or {}).get(contract.LABEL_JOB) == self.name)
+
+    async def boot(self, count: int) -> list[str]:
+        """What an autoscaler would: nodes of the group that the waiting pods select."""
+        waiting = await self.until_pods(
+            lambda pods: sum(not pod["spec"].get("nodeName") for pod in pods) >= count
+        )
+        selector = next(pod for pod in waiting if not pod["spec"].get("nodeName"))
+        labels = {
+            **selector["spec"]["nodeSelector"],
+            contract.LABEL_ROLE: contract.ROLE_WORKER,
+            contract.LABEL_GPU: "t4",
+        }
+        taint = {"key": contract.GPU_TAINT_KEY, "value": contract.GPU_TAINT_VALUE}
+        names = []
+        for _ in range(count):
+            name = f"{self.place.name}-{len(self.kubelet.machines)}-{time.monotonic_ns()}"
+            await self.kubelet.add(
+                NodeSpec(
+                    name=name,
+                    labels=labels,
+                    taints=[{**taint, "effect": contract.GPU_TAINT_EFFECT}],
+                    capacity={contract.GPU_RESOURCE: "1"},
+                )
+            )
+            names.append(name)
+        return names
+
+    async def drain(self, pod: Object) -> None:
+        """As `kubectl drain` does it: cordon the node, then evict its pods."""
+        await self.place.kube.patch(
+            NODES, "", pod["spec"]["nodeName"], {"spec": {"unschedulable": True}}
+        )
+        name = pod["metadata"]["name"]
+        evictions = Kind(f"/api/v1/namespaces/{self.place.name}/pods/{name}", "eviction")
+        eviction = {"apiVersion": "policy/v1", "kind": "Eviction"}
+        metadata = {"name": name, "namespace": self.place.name}
+        await self.place.kube.create(evictions, "", {**eviction, "metadata": metadata})
+
+    def log_of(self, pod: Object) -> str:
+        metadata = pod["metadata"]
+        folder = f"{self.place.name}_{metadata['name']}_{metadata['uid']}"
+        files = sorted((self.kubelet.options.folder / "pods" / folder).glob("logs/*/*.log"))
+        return "".join(file.read_text(errors="replace") for file in files)
+
+    # --- What the ranks write down ---
+
+    @property
+    def samples(self) -> Path:
+        return self.kubelet.options.claims[CLAIM] / "samples" / self.name
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.kubelet.options.claims[CLAIM] / "output" / self.name / "checkpoints"
+
+    def steps(self, world: int) -> dict[int, int]:
+        """Rank -> steps that it has done in that world."""
+        return {
+            int(path.stem.partition("-r")[2]): path.read_bytes().count(b"\n")
+            for path in self.samples.glob(f"w{world:06d}-r*.jsonl")
+        }
+
+    @property
+    def world(self) -> int:
+        """The newest one that has done a step; 0: none."""
+        return max((int(path.name[1:7]) for path in self.samples.glob("w*-r*.jsonl")), default=0)
+
+    async def until_trains(self, *, size: int, after: int, told: str) -> int:
+        """The number of a world above `after` in which `size` ranks have done some steps."""
+        began = time.monotonic()
+
+        def settled() -> bool:
+            steps = self.steps(self.world)
+            enough = all(count >= SETTLED_STEPS for count in steps.values())
+            return self.world > after and len(steps) == size and enough
+
+        await self._look_until(settled, f"a world of {size} after {after}")
+        self.tell(f"{told}: world {self.world} of {size} after {time.monotonic() - began:.1f} s")
+        return self.world
+
+    async def until_moved(self, steps: int) -> None:
+        """Rank 0 has done so many steps more, in whichever world."""
+        start = self._total()
+        await self._look_until(lambda: self._total() >= start + steps, f"{steps} steps more")
+
+    def _total(self) -> int:
+        return sum(path.read_bytes().count(b"\n") for path in self.samples.glob("w*-r00000.jsonl"))
+
+    async def _look_until(self, holds: Callable[[], bool], what: str) -> None:
+        """Files tell nobody when they grow, so they have to be looked at."""
+        try:
+            async with asyncio.timeout(HANG_SECONDS):
+                while not holds():
+                    await asyncio.sleep(LOOK_SECONDS)
+        except TimeoutError:
+            raise AssertionError(
+                f"no {what} within {HANG_SECONDS:.0f} s: world {self.world} has done "
+                f"{self.steps(self.world)}; {'; '.join(self.story)}"
+            ) from None
+
+    def tell(self, text: str) -> None:
+        self.story.append(text)
+        print(text)
+
+    async def show(self) -> None:
+        """For a test that failed: the end of every pod's log."""
+        for name, pod in (await self.pods()).items():
+            lines = self.log_of(pod).splitlines()[-15:]
+            print(f"--- {name} {pod['status'].get('phase')}", *lines, sep="\n")
+
+    def audit(self) -> Exactness:
+        return audit(self.images, read_commits(self.checkpoints), read_sample_log(self.samples))
+
+    def epoch(self) -> int:
+        """That the newest checkpoint stands in."""
+        return max(read_commits(self.checkpoints), key=lambda commit: commit.key).epoch
+
+    async def until_condition(self, kind: str) -> Object:
+        def holds(jobs: list[Object]) -> bool:
+            return any(map(self._has(kind), jobs))
+
+        async with asyncio.timeout(HANG_SECONDS):
+            while True:
+                try:
+                    jobs = await until(self.place.kube, JOBS, self.place.name, holds)
+                    return next(filter(self._has(kind), jobs))
+                except TimeoutError:
+                    continue
+
+    def _has(self, kind: str) -> Callable[[Object], bool]:
+        def holds(job: Object) -> bool:
+            conditions: list[Any] = (job.get("status") or {}).get("conditions") or []
+            is_own = job["metadata"]["name"] == self.name
+            return is_own and any(c["type"] == kind and c["status"] == "True" for c in conditions)
+
+        return holds
