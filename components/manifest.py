@@ -15,6 +15,7 @@ import pulumi_kubernetes as k8s
 import yaml
 
 FOLDER = Path(__file__).parents[1] / "k8s"
+ADMISSION = "admissionregistration.k8s.io/v1"
 OPERATOR = "monitoring.coreos.com/v1"
 """Of the Prometheus operator, which defines these kinds."""
 CLASSES: Mapping[tuple[str, str], Callable[..., pulumi.CustomResource]] = {
@@ -23,6 +24,12 @@ CLASSES: Mapping[tuple[str, str], Callable[..., pulumi.CustomResource]] = {
     ),
     (OPERATOR, "PrometheusRule"): partial(
         k8s.apiextensions.CustomResource, api_version=OPERATOR, kind="PrometheusRule"
+    ),
+    (ADMISSION, "ValidatingAdmissionPolicy"): (
+        k8s.admissionregistration.v1.ValidatingAdmissionPolicy
+    ),
+    (ADMISSION, "ValidatingAdmissionPolicyBinding"): (
+        k8s.admissionregistration.v1.ValidatingAdmissionPolicyBinding
     ),
     ("v1", "ConfigMap"): k8s.core.v1.ConfigMap,
     ("v1", "Namespace"): k8s.core.v1.Namespace,

@@ -58,12 +58,18 @@ class JobNamespace(pulumi.ComponentResource):
             ManifestArgs(file="priority-classes.yaml"),
             pulumi.ResourceOptions(parent=self, providers=[args.kubernetes]),
         )
+        guard = Manifest(
+            f"{name}-pods",
+            ManifestArgs(file="job-pods.yaml"),
+            pulumi.ResourceOptions(parent=self, providers=[args.kubernetes]),
+        )
         self.ready = (
             self._grant(),
             self._defaults(),
             *self._policies(),
             *self._quotas(),
             *classes.objects,
+            *guard.objects,
         )
         self.register_outputs({"name": self.name})
 
@@ -74,6 +80,7 @@ class JobNamespace(pulumi.ComponentResource):
             metadata=k8s.meta.v1.ObjectMetaArgs(
                 name=self._args.name,
                 labels={
+                    contract.LABEL_JOBS: "true",  # by which k8s/job-pods.yaml finds it
                     # Old jobs run images with a root user; ours pass `restricted`.
                     f"{security}/enforce": "baseline",
                     f"{security}/warn": "restricted",

@@ -123,6 +123,15 @@ def test_the_end_of_the_log_stands_in_for_a_missing_message() -> None:
     assert mine["terminationMessagePolicy"] == "File"
 
 
+@pytest.mark.parametrize(
+    ("said", "mounted"), [({}, False), ({"automountServiceAccountToken": True}, True)]
+)
+def test_a_worker_has_a_token_for_the_kubernetes_api_only_where_its_template_asks(
+    said: dict[str, bool], mounted: bool
+) -> None:
+    assert built(with_container(spec=said))["spec"]["automountServiceAccountToken"] is mounted
+
+
 def test_a_template_that_mounts_shared_memory_keeps_its_own() -> None:
     mount = {"name": "mine", "mountPath": "/dev/shm/"}
     manifest = built(with_container(volumeMounts=[mount], spec={"volumes": [{"name": "mine"}]}))

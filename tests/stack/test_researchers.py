@@ -22,13 +22,16 @@ MORE_THAN_READING = {
 """Everything that a researcher can change."""
 
 
+RBAC = "kubernetes:rbac.authorization.k8s.io/"
+
+
 def bindings(recording: Recording) -> list[dict[str, Any]]:
     """Every grant of the program to a group."""
     return [
         r.inputs
         for r in recording.resources
         if r.type.endswith("Binding")
-        and r.type.startswith("kubernetes:")
+        and r.type.startswith(RBAC)
         and any(subject["kind"] == "Group" for subject in r.inputs["subjects"])
     ]
 
@@ -100,7 +103,7 @@ def test_no_service_account_of_the_job_namespace_has_a_right(
     subjects = [
         subject
         for r in recording.resources
-        if r.type.endswith("Binding") and r.type.startswith("kubernetes:")
+        if r.type.endswith("Binding") and r.type.startswith(RBAC)
         for subject in r.inputs["subjects"]
     ]
     assert subjects

@@ -48,6 +48,8 @@ def build_pod(
     # ExitCode is upstream's: the controller decides by the code, so the kubelet must not restart.
     policy = job.restart_policy
     spec["restartPolicy"] = "Never" if policy == "ExitCode" else policy
+    # Training asks nothing of the Kubernetes API; a template that does says so.
+    spec.setdefault("automountServiceAccountToken", False)
     grace_seconds = _set_grace(spec, offer)
     if offer:
         _pin(spec, offer)

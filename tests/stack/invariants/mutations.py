@@ -137,6 +137,16 @@ PLATFORM = [
         drop("providers:kubernetes", "", "enableConfigMapMutable"),
     ),
     Mutation(
+        "what_pods_of_jobs_may_not_ask_for_is_refused_in_their_namespace",
+        "the label of the namespace",
+        put(":Namespace", "jobs-namespace", "metadata/labels", {}),
+    ),
+    Mutation(
+        "what_pods_of_jobs_may_not_ask_for_is_refused_in_their_namespace",
+        "a policy that only warns",
+        put(":ValidatingAdmissionPolicyBinding", "jobs", "spec/validationActions", ["Warn"]),
+    ),
+    Mutation(
         "every_object_is_valid_at_the_clusters_version",
         "a misspelled field",
         put(DEPLOYMENT, "elastic-jobs", "spec/replica", 1),

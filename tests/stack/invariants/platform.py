@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from kubernetes_validate import ValidationError, validate
 
-from components.manifest import OPERATOR
+from components.manifest import ADMISSION, OPERATOR
 from stacks.aws.schema import AwsSettings
 from stacks.recorder import MASK, STACK_TYPE
 from tests.stack.invariants.registry import Built, on_every_cloud, pod_of, strings
@@ -66,6 +66,21 @@ def what_others_read_is_never_taken_away_to_be_changed(built: Built) -> Iterator
     for provider in built.of_type("pulumi:providers:kubernetes"):
         if str(provider.inputs.get("enableConfigMapMutable")).lower() != "true":
             yield f"{provider.name} replaces ConfigMaps"
+
+
+@on_every_cloud
+def what_pods_of_jobs_may_not_ask_for_is_refused_in_their_namespace(built: Built) -> Iterator[str]:
+    (binding,) = built.of_type(f"kubernetes:{ADMISSION}:ValidatingAdmissionPolicyBinding")
+    policies = built.of_type(f"kubernetes:{ADMISSION}:ValidatingAdmissionPolicy")
+    namespace = built.named("jobs-namespace").inputs["metadata"]
+    spec = binding.inputs["spec"]
+    asked = spec["matchResources"]["namespaceSelector"]["matchLabels"].items()
+    if not asked <= namespace["labels"].items():
+        yield f"{namespace['name']} is labelled {namespace['labels']}, and the policy asks {asked}"
+    if spec["policyName"] not in {p.inputs["metadata"]["name"] for p in policies}:
+        yield f"{spec['policyName']} does not exist"
+    if spec["validationActions"] != ["Deny"]:
+        yield "nothing is refused"
 
 
 @on_every_cloud
