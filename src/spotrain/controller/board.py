@@ -42,12 +42,18 @@ class Claim:
     """Workers that have a node."""
     held: int
     """Pods there are, with a node or waiting for one, leaving ones too."""
+    wanted: int = 0
+    """Workers that it would have if nobody else were there."""
     starved: bool = False
     """Has the autoscaler said that no node comes for one of its pods?"""
 
     @property
     def is_waiting(self) -> bool:
         return self.housed < self.least
+
+    @property
+    def wants_more(self) -> bool:
+        return self.housed < max(self.least, self.wanted)
 
     def goes_before(self, other: "Claim") -> bool:
         """Whose turn is it: the more important job's, the interrupted one's, the older one's."""

@@ -51,6 +51,7 @@ def claim_of(
         least=0 if status.finished or job.suspend else job.min_replicas,
         housed=sum(pod.node is not None for pod in staying),
         held=len(held),
+        wanted=0 if status.finished or job.suspend else job.replicas,
         starved=any(word and word.kind != "ordered" for word in words),
     )
 

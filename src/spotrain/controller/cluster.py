@@ -6,7 +6,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from spotrain import contract
-from spotrain.controller.kube import CONFIG_MAPS, DISRUPTION_BUDGETS, JOBS, NODES, PODS, Object
+from spotrain.controller.board import Board
+from spotrain.controller.kube import (
+    CONFIG_MAPS,
+    DISRUPTION_BUDGETS,
+    EVENTS,
+    JOBS,
+    NODES,
+    PODS,
+    Object,
+)
 from spotrain.controller.mirror import Mirror, Name
 from spotrain.controller.model import BudgetView, NodeView
 from spotrain.controller.observe import (
@@ -18,12 +27,15 @@ from spotrain.controller.observe import (
     view_node,
     view_pod,
 )
-from spotrain.job import Pool, parse_pools
+from spotrain.controller.scale_ups import SELECTOR, Word, view_scale_up
+from spotrain.controller.survey import Survey
+from spotrain.job import Pool, Price, parse_pools, parse_prices
 from spotrain.job.documents import InvalidDocument
 
 logger = logging.getLogger(__name__)
 
 Pools = tuple[Pool, ...]
+Prices = tuple[Price, ...]
 
 
 @dataclass
@@ -40,17 +52,23 @@ class Cluster:
     concerned: Callable[[Name], None]
     watches_nodes: bool = True
     """False: the controller may not, and knows of nodes what their pods say."""
+    max_gpus: int | None = None
+    """Most GPUs that the jobs of one researcher hold together; None: any number."""
     jobs: Mirror[SeenJob] = field(init=False)
     pods: Mirror[SeenPod] = field(init=False)
     nodes: Mirror[NodeView] = field(init=False)
     pools: Mirror[Pools] = field(init=False)
     budgets: Mirror[SeenBudget] = field(init=False)
+    prices: Mirror[Prices] = field(init=False)
+    scale_ups: Mirror[Word] = field(init=False)
+    survey: Survey = field(init=False)
 
     def __post_init__(self) -> None:
+        self.survey = Survey(self.concerned, self.max_gpus)
         self.jobs = Mirror(
             kind=JOBS,
             parse=view_job,
-            changed=lambda _name, old, new: self.job_changed(old, new),
+            changed=self._job_seen,
             namespace=self.namespace,
         )
         self.pods = Mirror(
@@ -68,7 +86,20 @@ class Cluster:
             namespace=contract.SYSTEM_NAMESPACE,
             selector={"fieldSelector": f"metadata.name={contract.POOLS_CONFIGMAP}"},
         )
-
+        self.prices = Mirror(
+            kind=CONFIG_MAPS,
+            parse=self._parse_prices,
+            changed=lambda _name, _old, _new: None,  # they matter when a place is chosen
+            namespace=contract.SYSTEM_NAMESPACE,
+            selector={"fieldSelector": f"metadata.name={contract.PRICES_CONFIGMAP}"},
+        )
+        self.scale_ups = Mirror(
+            kind=EVENTS,
+            parse=view_scale_up,
+            changed=self.survey.put_word,
+            namespace=self.namespace,
+            selector=SELECTOR,
+        )
         self.budgets = Mirror(
             kind=DISRUPTION_BUDGETS,
             parse=view_budget,
@@ -79,8 +110,14 @@ class Cluster:
 
     @property
     def mirrors(self) -> tuple[Mirror[Any], ...]:
+        """Those without which nothing can be decided."""
         nodes = (self.nodes,) if self.watches_nodes else ()
         return self.jobs, self.pods, self.pools, self.budgets, *nodes
+
+    @property
+    def advisers(self) -> tuple[Mirror[Any], ...]:
+        """Those that make decisions better: a cluster may lack prices, or an autoscaler."""
+        return self.prices, self.scale_ups
 
     @property
     def is_known(self) -> bool:
@@ -109,13 +146,25 @@ class Cluster:
         seen = self.jobs.items.get((namespace, name))
         return seen if seen and seen.uid == uid else None
 
+    def board(self, seen: SeenJob, refusal: str = "") -> Board:
+        """What concerns the job beside its own pods."""
+        prices = next(iter(self.prices.items.values()), ())
+        return self.survey.board(seen, prices=prices, refusal=refusal)
+
+    def _job_seen(self, _name: Name, old: SeenJob | None, new: SeenJob | None) -> None:
+        self.survey.put_job(old, new)
+        self.job_changed(old, new)
+
     def _pod_changed(self, _name: Name, old: SeenPod | None, new: SeenPod | None) -> None:
+        self.survey.put_pod(old, new)
         for pod in (old, new):
             if pod:
                 self.concerned((pod.namespace, pod.job_name))
 
     def _node_changed(self, _name: Name, old: NodeView | None, new: NodeView | None) -> None:
         node = new or old
+        if node:
+            self.survey.place_changed(node.pool, node.zone)
         for pod in list(self.pods.items.values()):
             if node and pod.view.node == node.name:
                 self.concerned((pod.namespace, pod.job_name))
@@ -131,3 +180,11 @@ class Cluster:
         except InvalidDocument as error:
             logger.error("%s", error)
             return self.offered_pools or None
+
+    def _parse_prices(self, document: Object) -> Prices | None:
+        """Prices that cannot be read are none: the pools' own count then."""
+        try:
+            return parse_prices((document.get("data") or {}).get(contract.PRICES_KEY, ""))
+        except InvalidDocument as error:
+            logger.error("%s", error)
+            return None

@@ -11,7 +11,7 @@ from spotrain.controller.placement import Place
 from spotrain.controller.stall import Stalling
 from spotrain.controller.status import RUNNING, SUCCEEDED
 from spotrain.controller.suspend import is_resuming
-from spotrain.controller.why import describe_offer, describe_past, refused
+from spotrain.controller.why import REFUSED, describe_offer, describe_past, refused
 from spotrain.job import ElasticJob
 
 
@@ -53,9 +53,11 @@ def training_events(
         yield Event("Normal", "OfferChosen", said)
     before = observed.status.condition(RUNNING)
     known = before.message if before else ""
-    for obstacle in (place.obstacle, refused(observed)):
-        if obstacle and obstacle.message not in known:
-            yield Event("Warning", obstacle.reason, obstacle.message)
+    if place.obstacle and place.obstacle.message not in known:
+        yield Event("Warning", place.obstacle.reason, place.obstacle.message)
+    refusal = refused(observed)
+    if refusal and REFUSED not in known:  # its numbers change with every try
+        yield Event("Warning", refusal.reason, refusal.message)
 
 
 def is_new_spec(job: ElasticJob, observed: Observed) -> bool:

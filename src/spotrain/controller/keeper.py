@@ -4,11 +4,12 @@ import asyncio
 import contextlib
 import logging
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Final
 
 from spotrain.controller.actions import Teller, carry_out, write_status
 from spotrain.controller.cluster import Cluster
-from spotrain.controller.kube import FAULTS, Conflict, Kube
+from spotrain.controller.kube import FAULTS, Conflict, Kube, KubeError
 from spotrain.controller.meters import Meters
 from spotrain.controller.mirror import Name, backoff
 from spotrain.controller.model import CreatePod, Observed, Plan, PodView, RestartWorld
@@ -24,6 +25,9 @@ logger = logging.getLogger(__name__)
 
 RESYNC_SECONDS: Final = 60.0
 """A job is looked at so often though nothing was reported: whatever was missed is found then."""
+
+REFUSALS: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
+"""Answers that do not pass by themselves: quotas, policies, and what is wrong with the pod."""
 
 
 class Keeper:
@@ -50,6 +54,8 @@ class Keeper:
         self._publisher = publisher
         self._meters = meters
         self._teller = Teller(kube)
+        self._refusal = ""
+        """Why the API server took no new pod when it was last asked; empty: it did."""
         self._awake = asyncio.Event()
         self._living: dict[str, str] = {}
         """Name -> uid of the pods that lived at the last look."""
@@ -105,12 +111,26 @@ class Keeper:
                 continue
             if isinstance(action, CreatePod):  # it could not start without the authority
                 await self._publisher.publish(seen.namespace, now)
-            await carry_out(self._kube, seen, action)
+                await self._create(seen, action)
+            else:
+                await carry_out(self._kube, seen, action)
+        if not any(isinstance(action, CreatePod) for action in plan.actions):
+            self._refusal = ""
         if seen.key in self._coordinator.jobs:  # pods that run follow a new authority too
             await self._publisher.publish(seen.namespace, now)
         if plan.requeue_at is None:
             return RESYNC_SECONDS
         return min(RESYNC_SECONDS, max(0.05, (plan.requeue_at - now).total_seconds()))
+
+    async def _create(self, seen: SeenJob, action: CreatePod) -> None:
+        """A refusal is kept for the next look, which tells it to people and tries again."""
+        try:
+            await carry_out(self._kube, seen, action)
+        except KubeError as error:
+            if error.status in REFUSALS:
+                self._refusal = error.message
+            raise
+        self._refusal = ""
 
     def _decide(self, seen: SeenJob, pods: tuple[PodView, ...], now: datetime) -> Plan:
         if isinstance(seen.job, JobError):
@@ -124,6 +144,7 @@ class Keeper:
             status=seen.status,
             disruption_budget=self._cluster.budget_of(seen),
             node_lost_seconds=self._node_lost_seconds,
+            board=self._cluster.board(seen, self._refusal),
         )
         return reconcile(seen.job, observed, now)
 

@@ -58,6 +58,7 @@ class KubeError(Exception):
     def __init__(self, status: int, message: str) -> None:
         super().__init__(f"the API server answers {status}: {message}")
         self.status = status
+        self.message = message
 
 
 class NotFound(KubeError):

@@ -41,6 +41,9 @@ class Settings:
     node_lost_seconds: float = 30.0
     """SPOTRAIN_NODE_LOST_SECONDS: the workers of a node whose kubelet has been silent for so long,
     counted from the moment when Kubernetes noticed it, are replaced."""
+    max_gpus_per_researcher: int | None = None
+    """SPOTRAIN_MAX_GPUS_PER_RESEARCHER: most GPUs that the jobs with one value of the label
+    spotrain.dev/researcher hold together; empty: any number."""
     log_level: str = "INFO"
     """SPOTRAIN_LOG_LEVEL: DEBUG, INFO, WARNING or ERROR."""
 
@@ -67,6 +70,7 @@ class Settings:
             listen_address=_address(environment, ENV_LISTEN_ADDRESS, cls.listen_address),
             probe_port=_port(environment, ENV_PROBE_PORT, cls.probe_port),
             node_lost_seconds=_seconds(environment, ENV_NODE_LOST_SECONDS, cls.node_lost_seconds),
+            max_gpus_per_researcher=_whole(environment, contract.ENV_MAX_GPUS),
             log_level=level,
         )
 
@@ -93,6 +97,18 @@ def _port(environment: Mapping[str, str], name: str, default: int) -> int:
     if text.isdecimal() and 0 < int(text) < 65536:
         return int(text)
     raise SettingsError(f"{name}={text!r} is no port, a number from 1 to 65535; correct it.")
+
+
+def _whole(environment: Mapping[str, str], name: str) -> int | None:
+    text = environment.get(name, "").strip()
+    if not text:
+        return None
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise SettingsError(
+        f"{name}={text!r} is no number of GPUs, 1 or more; correct it, or leave it empty for no "
+        "limit."
+    )
 
 
 def _seconds(environment: Mapping[str, str], name: str, default: float) -> float:

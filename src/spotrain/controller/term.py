@@ -54,6 +54,7 @@ class Term:
             self._job_changed,
             self._wake,
             watches_nodes=not settings.is_namespaced,
+            max_gpus=settings.max_gpus_per_researcher,
         )
         self._doorkeeper = Doorkeeper(
             kube,
@@ -82,7 +83,7 @@ class Term:
         ):
             try:
                 async with asyncio.TaskGroup() as group:
-                    for mirror in self.cluster.mirrors:
+                    for mirror in (*self.cluster.mirrors, *self.cluster.advisers):
                         group.create_task(mirror.follow(self._kube))
                     # An agent of a job that is not known yet would be sent away.
                     await self.cluster.known()

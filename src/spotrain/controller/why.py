@@ -16,6 +16,7 @@ from spotrain.job import ElasticJob, Offer
 
 QUOTA: Final = "QuotaExceeded"
 FAILED_CREATE: Final = "FailedCreate"
+REFUSED: Final = "The API server takes no further worker"
 
 
 def why(job: ElasticJob, observed: Observed, *, workers: ReplicaStatus, place: Place) -> str:
@@ -40,7 +41,7 @@ def refused(observed: Observed) -> Obstacle | None:
         if reason == QUOTA
         else "correct the template, or what refuses it; it is tried again meanwhile."
     )
-    return Obstacle(reason, f"The API server takes no further worker: {refusal}; {next_step}")
+    return Obstacle(reason, f"{REFUSED}: {refusal}; {next_step}")
 
 
 def describe_offer(offer: Offer) -> str:
