@@ -269,7 +269,9 @@ SNAPSHOT_JOB_NAMESPACE = """
 /configmaps['spotrain-coordinator-ca']: create
 /configmaps['spotrain-coordinator-ca']: patch
 /events: create
+/events: list
 /events: patch
+/events: watch
 /pods: create
 /pods: delete
 /pods: get
