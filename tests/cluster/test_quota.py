@@ -1,9 +1,10 @@
-"""A job that a quota keeps out waits, and starts as soon as there is room."""
+"""A job that a quota keeps out says so, waits, and starts as soon as there is room."""
 
 import pytest
 
+from spotrain.controller import kube as kinds
 from spotrain.controller.kube import Kind, Object
-from tests.cluster.cluster import ControllerProcess, Namespace
+from tests.cluster.cluster import ControllerProcess, Namespace, until
 
 pytestmark = pytest.mark.cluster
 
@@ -27,6 +28,19 @@ def conditions(job: Object) -> dict[str, str]:
     return {condition["type"]: condition["status"] for condition in found}
 
 
+def running(job: Object) -> Object:
+    found = job.get("status", {}).get("conditions", [])
+    return next((condition for condition in found if condition["type"] == "Running"), {})
+
+
+def is_refused(job: Object) -> bool:
+    return running(job).get("reason") == "QuotaExceeded"
+
+
+def tells_of_quota(events: list[Object]) -> bool:
+    return any(event["reason"] == "QuotaExceeded" for event in events)
+
+
 async def test_a_job_that_a_quota_keeps_out_waits_and_starts_when_there_is_room(
     namespace: Namespace, controller: ControllerProcess
 ) -> None:
@@ -34,8 +48,12 @@ async def test_a_job_that_a_quota_keeps_out_waits_and_starts_when_there_is_room(
     await namespace.submit("digits", 3)
     await controller.start()
     await namespace.until_pods(lambda found: len(found) == 1)
-    job = await namespace.until_job(lambda found: "Running" in conditions(found))
+    job = await namespace.until_job(is_refused)
     assert (conditions(job)["Running"], "Failed" in conditions(job)) == ("False", False)
+    assert "exceeded quota: room" in running(job)["message"]
+    events = await until(namespace.kube, kinds.EVENTS, namespace.name, tells_of_quota)
+    (event,) = [event for event in events if event["reason"] == "QuotaExceeded"]
+    assert (event["type"], event["involvedObject"]["name"]) == ("Warning", "digits")
     await allow(namespace, pods=3)
     await namespace.until_pods(lambda found: len(found) == 3)
-    assert any("exceeded quota" in line for line in controller.log)
+    await namespace.until_job(lambda found: not is_refused(found))
