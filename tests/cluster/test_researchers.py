@@ -15,6 +15,7 @@ from stacks.preview import ROOT
 from stacks.recorder import Recording
 from tests.cluster.cluster import ACCOUNTS, KINDS, NAMESPACES, WAIT_SECONDS, install
 from tests.cluster.server import ApiServer
+from tests.cluster.test_job_pods import KINDS as ADMISSION_KINDS
 from tests.stack.platform_parts import JOBS, job_namespace, researchers, system_network
 from tests.stack.pod_security import BAD, GOOD, changed
 
@@ -23,6 +24,7 @@ pytestmark = pytest.mark.cluster
 QUOTAS = Kind("/api/v1", "resourcequotas")
 REVIEWS = Kind("/apis/authorization.k8s.io/v1", "subjectaccessreviews")
 OTHERS = {
+    **ADMISSION_KINDS,
     "LimitRange": Kind("/api/v1", "limitranges"),
     "NetworkPolicy": kinds.NETWORK_POLICIES,
     "PriorityClass": Kind("/apis/scheduling.k8s.io/v1", "priorityclasses"),
