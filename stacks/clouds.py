@@ -25,7 +25,7 @@ class CloudSupport:
 
     settings: type[PlatformSettings]
     example: str
-    """The stack file in which errors find what is missing in another."""
+    """The file in which errors find what is missing in another."""
     problems: Callable[[Any], Iterator[Problem]]
     """What the parts of a stack file must be to each other."""
     warnings: Callable[[Any], list[str]]

@@ -1,5 +1,6 @@
 """A field that pydantic refuses, as a Problem in the words of the stack file."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args, get_origin
 
@@ -8,9 +9,14 @@ from pydantic.fields import FieldInfo
 
 from stacks import wording
 from stacks.clouds import CloudSupport
+from stacks.examples import where_to_look
 from stacks.problems import UNSET, Problem, dotted, suggestion
+from stacks.section import Meant
 
 Location = tuple[str | int, ...]
+NO_REASON = "the stack cannot be built from it"
+SENTENCE_END = re.compile(r"(?<=\.) (?=[A-Z`])")
+LONGEST_REASON = 200
 
 
 def from_pydantic(error: ValidationError, cloud: CloudSupport) -> list[Problem]:
@@ -44,16 +50,15 @@ def _problem(entry: Mapping[str, Any], model: type[BaseModel], example: str) -> 
         )
     field = _field_at(model, location)
     missing = entry["type"] == "missing" or _left_empty(entry, field)
-    required = ("required; it has no default", f"add {path}; {example} has an example")
-    rule, next_step = (
-        required if missing else wording.of(entry, field, _hint(field, "rule"), example)
-    )
-    specific = None if missing else wording.correction(entry, field)
+    look = where_to_look(location, example)
+    required = ("required; it has no default", f"add {path}; {look}")
+    rule, next_step = required if missing else wording.of(entry, field, _hint(field, "rule"), look)
+    specific = None if missing else _meant(entry, field) or wording.correction(entry, field)
     return Problem(
         path=path,
         value=UNSET if missing else wording.written(entry["input"]),
         rule=rule,
-        reason=_sentence(field.description) if field else "the stack cannot be built from it",
+        reason=reason(field.description if field else None),
         next_step=specific or _hint(field, "next") or next_step,
     )
 
@@ -64,17 +69,36 @@ def _left_empty(entry: Mapping[str, Any], field: FieldInfo | None) -> bool:
     return named and entry["input"] is None and field is not None and field.is_required()
 
 
+def _marks(field: FieldInfo | None) -> list[object]:
+    """What stands beside a type, on the field or inside `Digest | None`."""
+    if field is None:
+        return []
+    inside = [part for a in get_args(field.annotation) for part in get_args(a)]
+    return [field, *field.metadata, *inside]
+
+
 def _hint(field: FieldInfo | None, key: str) -> str | None:
-    """The schema's own words (section.words), on the field or inside `Digest | None`."""
-    inside = [part for a in get_args(field.annotation) for part in get_args(a)] if field else []
-    places = [field, *(part for part in inside if isinstance(part, FieldInfo))]
-    extras = [place.json_schema_extra for place in places if place]
+    """The schema's own words (section.words)."""
+    extras = [each.json_schema_extra for each in _marks(field) if isinstance(each, FieldInfo)]
     values = (extra.get(key) for extra in extras if isinstance(extra, dict))
     return next((value for value in values if isinstance(value, str)), None)
 
 
-def _sentence(text: str | None) -> str:
-    return " ".join((text or "the stack cannot be built from it").split())
+def _meant(entry: Mapping[str, Any], field: FieldInfo | None) -> str | None:
+    if entry["type"] != "string_pattern_mismatch":
+        return None
+    told = (each.by(entry["input"]) for each in _marks(field) if isinstance(each, Meant))
+    return next((step for step in told if step), None)
+
+
+def reason(text: str | None) -> str:
+    """The first sentences of a docstring, as many as are quickly read."""
+    first, *others = SENTENCE_END.split(" ".join((text or NO_REASON).split()))
+    for sentence in others:
+        if len(first) + len(sentence) >= LONGEST_REASON:
+            break
+        first = f"{first} {sentence}"
+    return first
 
 
 def _field_at(model: type[BaseModel], location: Sequence[str | int]) -> FieldInfo | None:

@@ -25,7 +25,7 @@ class Jobs(Section):
     place of lesser ones. A number here is a limit on the bill that no job gets around; once it is
     reached even an important job waits, as Kubernetes judges quotas before priorities."""
     egress: Literal["https", "all", "none"] = "https"
-    """Where the pods of jobs may connect to, beside their siblings, DNS and the coordinator:
+    """Where the pods of jobs may connect to, beside their siblings, DNS and the coordinator.
     `https` (default; port 443 of public IPv4 addresses, for data sets and experiment trackers),
     `all` (private addresses and every port too, for a tracker or database of your own) or `none`.
     Never the node's metadata. The shared volume and image pulls are the node's traffic: they work

@@ -1,5 +1,7 @@
 """What every section of a stack file is made of."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from ipaddress import IPv4Network
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +22,13 @@ class Section(BaseModel):
             if name in type(self).model_fields:
                 raise NotKnown(name)
             return super().__getattr__(name)
+
+
+@dataclass(frozen=True)
+class Meant:
+    """Beside a pattern: what to write instead of a text that it refuses, where that can be told."""
+
+    by: Callable[[str], str | None]
 
 
 def words(rule: str, next_step: str | None = None) -> dict[str, Any]:

@@ -19,9 +19,9 @@ SECTIONS = ("model_type", "dict_type")
 
 
 def of(
-    entry: Entry, field: FieldInfo | None, pattern_rule: str | None, example: str
+    entry: Entry, field: FieldInfo | None, pattern_rule: str | None, look: str
 ) -> tuple[str, str]:
-    """Rule and next step; only the field itself can say what its pattern means."""
+    """Rule and next step. `pattern_rule`: what the pattern means; `look`: where it is set."""
     rule = _rule(entry, field)
     if entry["type"] == "string_pattern_mismatch":
         rule = pattern_rule or rule
@@ -29,9 +29,9 @@ def of(
     if entry["input"] is None:
         return rule, f"give {path} a value, or remove the line"
     if entry["type"] in SECTIONS:
-        return rule, f"write settings below {path}; {example} has an example"
+        return rule, f"write settings below {path}; {look}"
     if entry["type"] == "too_short":
-        return rule, f"add to {path}; {example} has an example"
+        return rule, f"add to {path}; {look}"
     return rule, f"set {path} to {rule}"
 
 

@@ -5,8 +5,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from spotrain import contract
+from stacks.aws import arns
 from stacks.aws.network_schema import LogDays
-from stacks.section import Flag, Name, Section, Whole, words
+from stacks.section import Flag, Meant, Name, Section, Whole, words
 
 RoleArn = Annotated[
     str,
@@ -14,6 +15,7 @@ RoleArn = Annotated[
         pattern=r"^arn:aws[a-z-]*:iam::\d{12}:(role|user)/\S+$",
         json_schema_extra=words("the ARN of an IAM role or user"),
     ),
+    Meant(arns.principal),
 ]
 
 
@@ -90,7 +92,7 @@ class Pool(Section):
     """Root disk in GiB; default 100: a training image with CUDA unpacks to 6 GB (docs/images.md),
     and the rest is for larger ones and temporary files. Pods may use nine tenths of it."""
     local_disks: Literal["ignore", "raid0"] = "ignore"
-    """NVMe disks of the instance: `ignore` (default) or `raid0`: they hold images, logs and
+    """NVMe disks of the instance: `ignore` (default) or `raid0`. Then they hold images, logs and
     temporary files instead of the root disk, which is faster, costs nothing more and fits a data
     set's cache (125 GB on a g4dn.xlarge, 8 TB on a p4d.24xlarge)."""
     efa: Flag = False

@@ -5,25 +5,23 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-HERE = Path(__file__).parent
+from stacks.problems import Problem, SettingsError
+from stacks.tables import Table, read_table
+
+FILE = Path(__file__).with_name("gpus.yaml")
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(gt=0)]
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class _Family(_Table):
+class _Family(Table):
     gpu: str
     gpu_memory_gib: int
     typical_spot_share: Annotated[float, Field(gt=0, le=1)]
 
 
-class _Type(_Table):
+class _Type(Table):
     vcpu: Count
     memory_gib: Count
     gpus: Count
@@ -33,7 +31,7 @@ class _Type(_Table):
     usd_per_hour: Positive
 
 
-class _GpuTable(_Table):
+class _GpuTable(Table):
     as_of: str
     source: str
     regions: dict[str, Positive]
@@ -75,13 +73,32 @@ class GpuCatalog:
 @cache
 def gpu_catalog() -> GpuCatalog:
     """The checked-in table, joined with its families."""
-    table = _GpuTable.model_validate(yaml.safe_load((HERE / "gpus.yaml").read_text()))
+    return read_catalog(FILE)
+
+
+def read_catalog(path: Path) -> GpuCatalog:
+    """A table like the checked-in one. Raises SettingsError: an entry is wrong."""
+    table = read_table(path, _GpuTable)
+    families = {name: name.split(".")[0] for name in table.types}
+    orphans = [name for name in table.types if families[name] not in table.families]
+    if orphans:
+        raise SettingsError(path.name, [_no_family(name, families[name]) for name in orphans])
     types = {
-        name: _instance(name, shape, table.families[name.split(".")[0]])
+        name: _instance(name, shape, table.families[families[name]])
         for name, shape in table.types.items()
     }
     return GpuCatalog(
         as_of=table.as_of, source=table.source, region_factors=table.regions, types=types
+    )
+
+
+def _no_family(name: str, family: str) -> Problem:
+    return Problem(
+        path=f"types.{name}",
+        value=name,
+        rule=f"a family {family} below `families`, with {', '.join(_Family.model_fields)}",
+        reason="the GPU of a type, and what it costs on spot, stand with its family",
+        next_step=f"add {family} to families",
     )
 
 

@@ -4,14 +4,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stacks.aws import addon_rules, manager_room, network_rules, pool_rules, storage_rules
+from stacks.aws.arns import SSO_ROLE, role_command
 from stacks.aws.services import service_catalog
 from stacks.problems import UNSET, Problem, every, suggestion
 
 if TYPE_CHECKING:
     from stacks.aws.schema import AwsSettings
-
-SSO_ROLE = "AWSReservedSSO_"
-"""How the names of IAM Identity Center's roles begin."""
 
 
 def problems(settings: "AwsSettings") -> Iterator[Problem]:
@@ -52,7 +50,7 @@ def sso_roles_have_their_path(settings: "AwsSettings") -> Iterator[Problem]:
                 rule=f"the whole ARN: .../role/aws-reserved/sso.amazonaws.com/.../{SSO_ROLE}...",
                 reason="`aws sts get-caller-identity` leaves the path out, and EKS refuses a role "
                 "that IAM does not know by this ARN",
-                next_step=f"copy it from `aws iam get-role --role-name {principal.split('/')[-1]}`",
+                next_step=f"copy what {role_command(principal.split('/')[-1])} prints",
             )
 
 

@@ -4,10 +4,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from stacks.aws import arns
 from stacks.aws.cluster_schema import Autoscaler, Cluster, Managers, Pool
 from stacks.aws.network_schema import LogDays, Network
 from stacks.platform_schema import Observability, PlatformSettings
-from stacks.section import Amount, Block, Digest, Email, Flag, Section, Whole, words
+from stacks.section import Amount, Block, Digest, Email, Flag, Meant, Section, Whole, words
 
 SecurityGroupId = Annotated[
     str,
@@ -15,6 +16,7 @@ SecurityGroupId = Annotated[
         pattern=r"^sg-[0-9a-f]{8,17}$",
         json_schema_extra=words("the id of a security group, like sg-0123456789abcdef0"),
     ),
+    Meant(arns.security_group),
 ]
 AccountId = Annotated[
     str,
@@ -33,6 +35,7 @@ FileSystemArn = Annotated[
         pattern=r"^arn:aws:elasticfilesystem:[a-z0-9-]+:\d{12}:file-system/fs-[0-9a-f]{8,40}$",
         json_schema_extra=words("the ARN of an EFS file system"),
     ),
+    Meant(arns.file_system),
 ]
 
 
@@ -40,11 +43,11 @@ class Storage(Section):
     """The shared file system (EFS) with data/ and output/, and a bucket beside it."""
 
     throughput: Literal["bursting", "elastic"] = "bursting"
-    """`bursting` (default: paid with the stored bytes; for each GiB of them 50 KiB/s written or
-    150 KiB/s read, and more for some hours a day) or `elastic` (fast at any size, about $0.03 per
-    GB read and $0.06 per GB written). docs/cost.md works an example out. In both, files that
-    nobody read for 30 days go to EFS's Infrequent Access class, and come back when they are read
-    (docs/data.md)."""
+    """`bursting` (default: paid with the stored bytes) or `elastic` (fast at any size, about $0.03
+    per GB read and $0.06 per GB written). Bursting lets each GiB that is stored be written at
+    50 KiB/s or read at 150 KiB/s, and more for some hours a day. docs/cost.md works an example out.
+    In both, files that nobody read for 30 days go to EFS's Infrequent Access class, and come back
+    when they are read (docs/data.md)."""
     backup: Flag = False
     """Nightly backups by AWS Backup, in a vault with a key of its own; default false, as data sets
     usually have a source elsewhere. Of the file system only: the bucket keeps for a week what was

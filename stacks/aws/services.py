@@ -4,30 +4,28 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from stacks.tables import Table, read_table
+
+FILE = Path(__file__).with_name("services.yaml")
 Price = Annotated[float, Field(gt=0)]
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class HourlyPrices(_Table):
+class HourlyPrices(Table):
     eks_cluster: Price
     nat_gateway: Price
     public_ipv4: Price
     interface_endpoint: Price
 
 
-class MonthlyPrices(_Table):
+class MonthlyPrices(Table):
     kms_key: Price
     gp3_gb: Price
     gp3_mib_per_second: Price
 
 
-class GigabytePrices(_Table):
+class GigabytePrices(Table):
     nat_traffic: Price
     endpoint_traffic: Price
     efs_standard_month: Price
@@ -40,19 +38,19 @@ class GigabytePrices(_Table):
     ecr_month: Price
 
 
-class RequestPrices(_Table):
+class RequestPrices(Table):
     s3_get: Price
     s3_put: Price
 
 
-class ManagerType(_Table):
+class ManagerType(Table):
     vcpu: int
     memory_gib: int
     max_pods: int
     usd_per_hour: Price
 
 
-class ServiceCatalog(_Table):
+class ServiceCatalog(Table):
     """AWS list prices of us-east-1, in dollars."""
 
     as_of: str
@@ -67,5 +65,4 @@ class ServiceCatalog(_Table):
 @cache
 def service_catalog() -> ServiceCatalog:
     """The checked-in table."""
-    path = Path(__file__).parent / "services.yaml"
-    return ServiceCatalog.model_validate(yaml.safe_load(path.read_text()))
+    return read_table(FILE, ServiceCatalog)

@@ -14,7 +14,7 @@ def _place(settings: AwsSettings) -> str:
 
 SUPPORT = CloudSupport(
     settings=AwsSettings,
-    example="stacks/Pulumi.dev.yaml",
+    example="stacks/aws/everything.yaml",
     problems=rules.problems,
     warnings=rules.warnings,
     build=build,

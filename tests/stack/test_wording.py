@@ -1,13 +1,19 @@
 """A wrong value is answered with what to write instead, and with nothing beside it."""
 
 import copy
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import yaml
+from pydantic import BaseModel
 
 from stacks import schema
 from stacks.aws.instances import gpu_catalog
+from stacks.clouds import MODULES, support
+from stacks.examples import where_to_look
+from stacks.field_problems import reason, section_in
+from stacks.pages.stacks import config_of
 from stacks.problems import Problem, SettingsError
 from stacks.stack_file import STACKS
 
@@ -45,6 +51,12 @@ def test_a_mistake_in_a_pool_is_one_problem(name: str, written: str) -> None:
 GPUS = sorted({instance.gpu for instance in gpu_catalog().types.values()})
 DIGEST = "an image reference that ends in @sha256:<64 hex digits>"
 CIDRS = "network.api_access.cidrs"
+DAYS = "1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731"
+DOLLARS = "above 0, at most 10,000,000"
+TOLD = "emails: [ada@example.com]"
+ROLE = "arn:aws:iam::123456789012:role/Admin"
+SESSION = "arn:aws:sts::123456789012:assumed-role/Admin/ada"
+SSO = "arn:aws:sts::123456789012:assumed-role/AWSReservedSSO_Admin_0123/ada"
 RULES = [
     ("pools.0.max_nodes", "eight", "a whole number from 1 to 100"),
     ("region", "[us-east-1]", "a text, not a list"),
@@ -58,6 +70,14 @@ RULES = [
     ("images", "{build: false, training: 'me/image:1'}", DIGEST),
     ("cluster.admins", "[alice]", "the ARN of an IAM role or user"),
     ("cluster", "", "a section with settings of its own"),
+    ("cluster.log_days", "100", f"one of: {DAYS}"),
+    ("budget", f"{{usd_per_month: $8000, {TOLD}}}", f"a number {DOLLARS}"),
+    ("budget", f"{{usd_per_month: .inf, {TOLD}}}", f"a number {DOLLARS}"),
+    ("budget", f"{{usd_per_month: .nan, {TOLD}}}", f"a number {DOLLARS}"),
+    ("budget", f"{{usd_per_month: 0, {TOLD}}}", f"a number {DOLLARS}"),
+    ("budget", f"{{usd_per_month: 99999999, {TOLD}}}", f"a number {DOLLARS}"),
+    ("jobs", "{gpu_quota: -1}", "a whole number of at least 0"),
+    ("jobs", "{gpu_quota: none}", "a whole number of at least 0"),
 ]
 NEXT = [
     (CIDRS, "[198.51.100.7/24]", "has host bits; did you mean 198.51.100.7/32 or 198.51.100.0/24?"),
@@ -67,11 +87,74 @@ NEXT = [
     ("zones", "us-east-1a, us-east-1b", "write a list: zones: [us-east-1a, us-east-1b]"),
     ("network.api_access", "{private: true}", "write runner or vpn"),
     ("pools.0.name", "T4-Spot", "write t4-spot"),
-    ("pools", "[t4]", "write settings below pools[0]; stacks/Pulumi.dev.yaml has an example"),
-    ("zones", "[us-east-1a, ]", "add to zones; stacks/Pulumi.dev.yaml has an example"),
+    ("pools", "[t4]", "write settings below pools[0]; stacks/aws/everything.yaml has an example"),
+    ("zones", "[us-east-1a, ]", "add to zones; stacks/aws/everything.yaml has an example"),
     ("region", "5", 'YAML reads it as a number; write it in quotes: "5"'),
     ("pools.0.gpu", "T4", f"did you mean 't4'? known here: {', '.join(GPUS)}"),
     ("cluster", "", "give cluster a value, or remove the line"),
+    ("cluster.log_days", "100", "write 90 or 120"),
+    ("cluster.log_days", "0", "write 1"),
+    ("cluster.log_days", "9999", "write 731"),
+    ("cluster.log_days", "'90'", "write 90, without the quotes"),
+    ("cluster.log_days", "a month", "write one of them, such as 90"),
+    ("cluster.log_days", "true", "write one of them, such as 90"),
+    ("pools.0.max_nodes", "'8'", "write 8, without the quotes"),
+    ("pools.0.max_nodes", "8.0", "write 8"),
+    ("pools.0.max_nodes", "8.5", "set pools[0].max_nodes to a whole number from 1 to 100"),
+    ("pools.0.max_nodes", "8 nodes", "set pools[0].max_nodes to a whole number from 1 to 100"),
+    ("budget", f"{{usd_per_month: $8000, {TOLD}}}", "write 8000, the number alone"),
+    ("budget", f"{{usd_per_month: '8,000.50 USD', {TOLD}}}", "write 8000.50, the number alone"),
+    ("budget", f"{{usd_per_month: '8000', {TOLD}}}", "write 8000, without the quotes"),
+    (
+        "budget",
+        f"{{usd_per_month: .inf, {TOLD}}}",
+        f"set budget.usd_per_month to a number {DOLLARS}",
+    ),
+    (
+        "budget",
+        "{usd_per_month: 5}",
+        "add budget.emails; stacks/aws/everything.yaml has an example",
+    ),
+    ("jobs", "{gpu_quota: -1}", "leave it out for no limit, or set it to a whole number"),
+    ("cluster.admins", f"['{SESSION}']", f"this is a session; write its role: {ROLE}"),
+    (
+        "cluster.admins",
+        f"['{SSO}']",
+        "this is a session, not the role: `aws iam get-role --role-name AWSReservedSSO_Admin_0123 "
+        "--query Role.Arn` prints the role's ARN",
+    ),
+    (
+        "cluster.researchers",
+        "[ada]",
+        "write its ARN: `aws iam get-role --role-name ada --query Role.Arn` prints it "
+        "(of a user: get-user --user-name)",
+    ),
+    (
+        "cluster.admins",
+        "['arn:aws:iam::123456789012:root']",
+        "name a role or a user of the account; an account as a whole cannot enter",
+    ),
+    (
+        "cluster.admins",
+        "['arn:aws:iam::123456789012:group/ml']",
+        "name the role that members of the group take; groups cannot enter a cluster",
+    ),
+    (
+        "storage.file_system",
+        "fs-0123456789abcdef0",
+        "write its ARN: `aws efs describe-file-systems --file-system-id fs-0123456789abcdef0 "
+        "--query FileSystems[0].FileSystemArn` prints it",
+    ),
+    (
+        "storage.file_system",
+        "fsap-0123456789abcdef0",
+        "name the file system, not an access point: the stack makes one of its own",
+    ),
+    (
+        "storage.mount_security_groups",
+        "['arn:aws:ec2:us-east-1:123456789012:security-group/sg-0123456789abcdef0']",
+        "write sg-0123456789abcdef0",
+    ),
 ]
 
 
@@ -116,6 +199,63 @@ def test_one_type_of_another_gpu_is_sent_to_a_pool_of_its_own() -> None:
 def test_settings_left_empty_are_told_as_not_set() -> None:
     with pytest.raises(SettingsError, match=r"copy the key from stacks/Pulumi\.dev\.yaml"):
         schema.parse(None, source="stacks/Pulumi.test.yaml")
+
+
+SHOWN = [
+    ("pools.0.max_nodes", "'8'", '"8"'),
+    ("storage.backup", "'true'", '"true"'),
+    ("jobs.namespace", "''", '""'),
+    ("pools.0.max_nodes", ".inf", ".inf"),
+    ("pools.0.max_nodes", "many", "many"),
+]
+
+
+@pytest.mark.parametrize(("path", "written", "shown"), SHOWN)
+def test_a_text_that_looks_like_something_else_is_shown_in_quotes(
+    path: str, written: str, shown: str
+) -> None:
+    assert the_only(path, written).value == shown
+
+
+def test_where_to_look_is_never_a_file_that_lacks_the_setting() -> None:
+    """The example of a cluster that exists has one way to a volume out of three."""
+    settings: Any = copy.deepcopy(config_of("kind")["settings"])
+    settings["volume"] = {"nfs": {"server": "files.example"}}
+    with pytest.raises(SettingsError) as error:
+        schema.parse(settings, source="x")
+    (problem,) = error.value.problems
+    assert problem.next_step == "add volume.nfs.path; docs/configuration.md describes it"
+
+
+def required(model: type[BaseModel], place: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    for name, field in model.model_fields.items():
+        if field.is_required():
+            yield (*place, name)
+        if inner := section_in(field.annotation):
+            yield from required(inner, (*place, name))
+
+
+@pytest.mark.parametrize("place", list(required(support("aws").settings)), ids=".".join)
+def test_everything_that_must_be_set_on_aws_has_an_example(place: tuple[str, ...]) -> None:
+    example = support("aws").example
+    at: list[str | int] = [*place]
+    if len(place) > 1 and place[0] == "pools":
+        at.insert(1, 0)
+    assert where_to_look(at, example) == f"{example} has an example"
+
+
+def reasons(model: type[BaseModel]) -> Iterator[str]:
+    for field in model.model_fields.values():
+        yield reason(field.description)
+        if inner := section_in(field.annotation):
+            yield from reasons(inner)
+
+
+@pytest.mark.parametrize("cloud", MODULES)
+def test_every_reason_is_quickly_read(cloud: str) -> None:
+    found = list(reasons(support(cloud).settings))
+    assert max(map(len, found)) <= 240
+    assert all(each.endswith(".") for each in found)
 
 
 def test_a_value_is_shown_as_yaml_has_it() -> None:

@@ -92,7 +92,7 @@ BROKEN = [
     pytest.param(
         with_volume(nfs={"server": "files.example"}),
         "volume.nfs.path",
-        "stacks/Pulumi.kind.yaml has an example",
+        "docs/configuration.md describes it",
         id="half-a-server",
     ),
     pytest.param(with_image("me/controller"), "images.controller", "like controller:dev", id="tag"),
