@@ -20,6 +20,7 @@ from spotrain.ledger.exactness import (
     read_sample_log,
 )
 from spotrain.train.checkpoint import Catalogue, CheckpointId
+from spotrain.train.retention import Retention, prune
 from spotrain.train.sampler import ElasticBatchSampler, permutation
 
 SIZE = 40
@@ -363,7 +364,7 @@ def test_commits_are_read_from_the_catalogue_and_its_history(tmp_path: Path) -> 
         id = CheckpointId(world, 10 * world)
         catalogue.stage(id, state, epoch=world, cursor=4, parent=parent).publish()
         parent = id
-    catalogue.prune(1)
+    prune(catalogue, Retention(1))
     (tmp_path / "w000009-s00000001.json").write_text("{broken")
     assert sorted(read_commits(tmp_path), key=lambda commit: commit.key) == [
         Commit(world=1, step=10, epoch=1, cursor=4, parent=None),

@@ -10,15 +10,19 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import nn
 
 from spotrain.train.checkpoint import Catalogue, CheckpointError, CheckpointId, Manifest
+from spotrain.train.retention import Retention, history, prune
 
 MEGABYTE = 1 << 20
 
@@ -37,17 +41,20 @@ def publish(catalogue: Catalogue, world: int, step: int) -> Manifest:
     return catalogue.stage(id, state(step), epoch=0, cursor=step * 8).publish()
 
 
+def directory(catalogue: Catalogue) -> Path:
+    return Path(str(catalogue.store))
+
+
 def data_file(catalogue: Catalogue, manifest: Manifest) -> Path:
-    (name,) = manifest.files
-    return catalogue.directory / name
+    return directory(catalogue) / manifest.folder / "data-00000.bin"
 
 
 def manifest_file(catalogue: Catalogue, manifest: Manifest) -> Path:
-    return catalogue.directory / f"{manifest.id}.json"
+    return directory(catalogue) / f"{manifest.id}.json"
 
 
 def contents(catalogue: Catalogue) -> list[str]:
-    return sorted(path.name for path in catalogue.directory.iterdir())
+    return sorted(path.name for path in directory(catalogue).iterdir())
 
 
 # --- What is saved comes back --------------------------------------------------------------------
@@ -110,14 +117,14 @@ def test_a_manifest_can_be_read_by_a_person(catalogue: Catalogue) -> None:
         created="2026-01-02T03:04:05+00:00",
     )
     manifest = staged.publish()
-    text = (catalogue.directory / "w000003-s00000120.json").read_text()
-    (name,) = manifest.files
+    text = (directory(catalogue) / "w000003-s00000120.json").read_text()
+    names = [f"{manifest.folder}/data-00000.bin", f"{manifest.folder}/index.json"]
     assert json.loads(text) == {
         "id": "w000003-s00000120",
         "epoch": 2,
         "cursor": 960,
         "parent": "w000002-s00000100",
-        "files": {name: {"size": manifest.files[name].size, "sha256": manifest.files[name].sha256}},
+        "files": {name: vars(manifest.files[name]) for name in names},
         "created": "2026-01-02T03:04:05+00:00",
         "extra": {"seed": 7, "loss": 0.25},
     }
@@ -223,7 +230,7 @@ def test_publishing_is_create_only_without_hard_links_too(
     assert catalogue.newest_intact() == first
 
 
-def test_a_published_checkpoint_counts_even_if_its_directory_cannot_be_synced(
+def test_a_published_checkpoint_counts_even_if_its_folder_cannot_be_synced(
     catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(_: int) -> None:
@@ -291,9 +298,9 @@ def point_outside(catalogue: Catalogue, manifest: Manifest) -> None:
 @pytest.mark.parametrize(
     ("break_it", "words"),
     [
-        pytest.param(truncate, "state.pt has 100 bytes instead of", id="truncated"),
-        pytest.param(flip_a_byte, "state.pt has changed: its SHA-256", id="flipped byte"),
-        pytest.param(delete_the_data, "state.pt is missing", id="deleted data"),
+        pytest.param(truncate, "data-00000.bin has 100 bytes instead of", id="truncated"),
+        pytest.param(flip_a_byte, "data-00000.bin has changed: its SHA-256", id="flipped byte"),
+        pytest.param(delete_the_data, "data-00000.bin is missing", id="deleted data"),
         pytest.param(break_the_manifest, "cannot be read (JSONDecodeError", id="broken manifest"),
         pytest.param(empty_the_manifest, "cannot be read (TypeError", id="not a manifest"),
         pytest.param(rename_the_manifest, "it says that it is w000002", id="renamed manifest"),
@@ -329,7 +336,7 @@ def test_a_broken_manifest_is_left_out_of_the_list_with_a_warning(
 ) -> None:
     older = publish(catalogue, 1, 10)
     break_the_manifest(catalogue, publish(catalogue, 2, 20))
-    (catalogue.directory / "wrong-stuff.json").write_text("{}")
+    (directory(catalogue) / "wrong-stuff.json").write_text("{}")
     assert catalogue.manifests() == [older]
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
     assert "w000002-s00000020.json cannot be read" in caplog.text
@@ -369,7 +376,7 @@ def test_a_volume_that_fails_only_when_synced_publishes_nothing(
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    catalogue.directory.mkdir()
+    directory(catalogue).mkdir()
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
         with pytest.raises(CheckpointError, match=r"No space left on device.*free space"):
@@ -388,17 +395,17 @@ def test_metadata_that_is_no_json_leaves_nothing_behind(catalogue: Catalogue) ->
 
 def test_pruning_keeps_the_newest_and_the_whole_lineage(catalogue: Catalogue) -> None:
     old, middle, new = (publish(catalogue, 1, step) for step in (10, 20, 30))
-    assert catalogue.prune(2) == [old.id]
+    assert prune(catalogue, Retention(2)) == [old.id]
     assert catalogue.manifests() == [new, middle]
-    assert catalogue.history() == [new, middle, old]
+    assert history(catalogue) == [new, middle, old]
     assert not data_file(catalogue, old).parent.exists()
-    assert catalogue.prune(2) == []
+    assert prune(catalogue, Retention(2)) == []
 
 
 def test_pruning_spares_the_newest_intact_one(catalogue: Catalogue) -> None:
     old, intact, damaged = (publish(catalogue, 1, step) for step in (10, 20, 30))
     flip_a_byte(catalogue, damaged)
-    assert catalogue.prune(1) == [old.id]
+    assert prune(catalogue, Retention(1)) == [old.id]
     assert catalogue.newest_intact() == intact
 
 
@@ -413,9 +420,9 @@ def test_pruning_removes_what_killed_attempts_left_after_an_hour(catalogue: Cata
         folder = data_file(catalogue, manifest).parent
         for path in (*folder.iterdir(), folder):
             os.utime(path, (two_hours_ago, two_hours_ago))
-    catalogue.prune(1)
-    assert not dead.folder.exists()
-    assert young.folder.exists(), "its save may still be going on"
+    prune(catalogue, Retention(1))
+    assert not (directory(catalogue) / dead.folder).exists()
+    assert (directory(catalogue) / young.folder).exists(), "its save may still be going on"
     assert data_file(catalogue, unreadable).exists(), "a person may still mend its manifest"
     assert catalogue.newest_intact() == kept
 
@@ -429,14 +436,60 @@ def test_what_cannot_be_pruned_does_not_stop_training(
     old, new = (publish(catalogue, 1, step) for step in (10, 20))
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", read_only)
-        assert catalogue.prune(1) == []
+        assert prune(catalogue, Retention(1)) == []
     assert "w000001-s00000010 could not be pruned: [Errno 30]" in caplog.text
     assert catalogue.manifests() == [new, old]
 
 
-def test_pruning_everything_is_refused(catalogue: Catalogue) -> None:
+def test_pruning_everything_is_refused() -> None:
     with pytest.raises(ValueError, match="keep is 0, but must be at least 1"):
-        catalogue.prune(0)
+        Retention(0)
+    with pytest.raises(ValueError, match="keep_hours is 0, but must be above 0"):
+        Retention(keep_hours=0)
+
+
+def created(catalogue: Catalogue, step: int, at: datetime) -> Manifest:
+    staged = catalogue.stage(
+        CheckpointId(1, step), state(step), epoch=0, cursor=0, created=at.isoformat()
+    )
+    return staged.publish()
+
+
+def test_checkpoints_that_are_too_old_go_but_never_the_last_one(catalogue: Catalogue) -> None:
+    noon = datetime(2026, 1, 2, 12, tzinfo=UTC)
+    times = [(10, 30), (20, 25), (30, 23), (40, 1)]
+    made = [created(catalogue, step, noon - timedelta(hours=age)) for step, age in times]
+    retention = Retention(keep=3, keep_hours=24)
+    assert prune(catalogue, retention, now=noon) == [made[1].id, made[0].id]
+    assert prune(catalogue, retention, now=noon + timedelta(days=365)) == [made[2].id]
+    assert catalogue.newest_intact() == made[3]
+
+
+@given(
+    ages=st.lists(st.floats(0, 100), max_size=12),
+    keep=st.integers(1, 5),
+    keep_hours=st.none() | st.floats(0.5, 50),
+)
+def test_what_is_retired_is_over_the_count_or_over_the_age_and_never_the_newest(
+    ages: list[float], keep: int, keep_hours: float | None
+) -> None:
+    noon = datetime(2026, 1, 2, 12, tzinfo=UTC)
+    manifests = [
+        Manifest(
+            id=CheckpointId(1, 1000 - number),
+            epoch=0,
+            cursor=0,
+            parent=None,
+            files={},
+            created=(noon - timedelta(hours=age)).isoformat(),
+        )
+        for number, age in enumerate(sorted(ages))
+    ]
+    retired = Retention(keep, keep_hours).retired(manifests, noon)
+    limit = timedelta(hours=keep_hours) if keep_hours is not None else timedelta.max
+    for number, manifest in enumerate(manifests):
+        old = noon - datetime.fromisoformat(manifest.created) > limit
+        assert (manifest in retired) == (number > 0 and (number >= keep or old))
 
 
 # --- Kills ---------------------------------------------------------------------------------------
@@ -447,6 +500,7 @@ import os, random, signal, sys, time
 from pathlib import Path
 import torch
 from spotrain.train.checkpoint import Catalogue, CheckpointId
+from spotrain.train.retention import Retention, prune
 
 torch.set_num_threads(1)  # so that a fork is safe
 directory, kills = Path(sys.argv[1]), int(sys.argv[2])
@@ -460,7 +514,7 @@ def save_until_killed(world, pipe):
         id = CheckpointId(world, step)
         catalogue.stage(id, state, epoch=0, cursor=step, parent=parent).publish()
         os.write(pipe, b"%d\\n" % step)
-        catalogue.prune(2)
+        prune(catalogue, Retention(2))
     os._exit(0)
 
 start = time.monotonic()

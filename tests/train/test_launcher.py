@@ -96,7 +96,7 @@ def test_one_box_trains_to_the_end_and_goes_on_where_it_ended(tmp_path: Path) ->
 def test_a_damaged_checkpoint_is_passed_over_loudly(tmp_path: Path) -> None:
     script = str(SCRIPTS / "session.py")
     spotrain_run("--standalone", script, str(tmp_path), "--epochs", "1", "--pause", "0")
-    newest = max((tmp_path / "checkpoints").glob("w*/state.pt"))
+    newest = max((tmp_path / "checkpoints").glob("w*/data-00000.bin"))
     newest.write_bytes(newest.read_bytes()[:100])
     done = spotrain_run("--standalone", script, str(tmp_path), "--epochs", "1", "--pause", "0")
     assert done.returncode == 0, done.stderr

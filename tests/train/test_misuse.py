@@ -46,7 +46,7 @@ def test_another_model_on_an_old_output_is_named(tmp_path: Path) -> None:
 
 def test_damaged_checkpoints_are_not_silently_begun_anew_over(tmp_path: Path) -> None:
     assert misuse(tmp_path, "right").returncode == 0
-    for data in (tmp_path / "checkpoints").glob("w*/state.pt"):
+    for data in (tmp_path / "checkpoints").glob("w*/data-00000.bin"):
         data.write_bytes(b"")
     done = misuse(tmp_path, "right")
     assert done.returncode == 1

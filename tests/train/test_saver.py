@@ -11,6 +11,8 @@ import torch
 from spotrain.agent.control import RankMessage
 from spotrain.agent.worker import Worker
 from spotrain.train.checkpoint import Catalogue, CheckpointId
+from spotrain.train.parts import plan
+from spotrain.train.retention import Retention
 from spotrain.train.saver import Done, Outcome, Save, Saver
 from spotrain.train.solo import SoloChannel
 
@@ -47,13 +49,13 @@ def channel() -> ScriptedChannel:
 
 @pytest.fixture
 def saver(catalogue: Catalogue, channel: ScriptedChannel) -> Saver:
-    return Saver(catalogue, channel, keep=2)
+    return Saver(catalogue, channel, Retention(keep=2))
 
 
 def save_of(step: int, weights: torch.Tensor, world: int = 1) -> Save:
     return Save(
         id=CheckpointId(world, step),
-        state={"weights": weights, "optimizer": {"state": {0: {"step": step}}}},
+        part=plan({"weights": weights, "optimizer": {"state": {0: {"step": step}}}}),
         epoch=0,
         cursor=step,
         parent=None,
@@ -62,7 +64,7 @@ def save_of(step: int, weights: torch.Tensor, world: int = 1) -> Save:
 
 
 def folders(catalogue: Catalogue) -> list[str]:
-    return [path.name for path in catalogue.directory.iterdir() if path.is_dir()]
+    return [name for name in catalogue.store.folders() if name != "history"]
 
 
 def test_training_goes_on_and_the_checkpoint_holds_the_state_of_its_step(
@@ -166,8 +168,7 @@ def test_the_save_of_a_world_that_is_over_is_not_asked_for_again(
 def test_a_save_that_cannot_be_written_is_said_and_stops_nothing(
     catalogue: Catalogue, saver: Saver, caplog: pytest.LogCaptureFixture
 ) -> None:
-    catalogue.directory.parent.mkdir(exist_ok=True)
-    catalogue.directory.write_text("in the way")
+    Path(str(catalogue.store)).write_text("in the way")
     saver.start(save_of(5, torch.zeros(10)))
     assert saver.wait() == Done(CheckpointId(1, 5), Outcome.FAILED)
     assert [record.levelno for record in caplog.records] == [logging.ERROR]

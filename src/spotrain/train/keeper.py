@@ -8,9 +8,10 @@ from typing import Any, Protocol
 import torch
 
 from spotrain.agent.rank import Assignment
-from spotrain.train import randomness
+from spotrain.train import parts, randomness
 from spotrain.train.checkpoint import Catalogue, CheckpointError, CheckpointId, Manifest
 from spotrain.train.loader import Position
+from spotrain.train.manifest import published, read_manifest
 from spotrain.train.saver import Done, Outcome, Save, Saver
 
 log = logging.getLogger(__name__)
@@ -69,9 +70,9 @@ class Keeper:
                 return self._held
         manifest = self._catalogue.newest_intact()
         found = manifest.id if manifest is not None else None
-        if found is None and any(self._catalogue.directory.glob("w*-s*.json")):
+        if found is None and published(self._catalogue.store):
             raise CheckpointError(
-                f"every checkpoint in {self._catalogue.directory} is damaged (see above), and "
+                f"every checkpoint in {self._catalogue.store} is damaged (see above), and "
                 "training does not silently begin anew over them: move that folder away to begin "
                 "from nothing, or train into another output"
             )
@@ -120,7 +121,7 @@ class Keeper:
         """
         if not self.save_patiently(world):
             raise CheckpointError(
-                f"the first checkpoint could not be written to {self._catalogue.directory} (see "
+                f"the first checkpoint could not be written to {self._catalogue.store} (see "
                 "above): training that cannot be resumed is not begun. Mend the volume or the path."
             )
 
@@ -180,7 +181,7 @@ class Keeper:
         tracked = {name: object.state_dict() for name, object in self.tracked.items()}
         return Save(
             id=id,
-            state={"tracked": tracked, "random": randomness.get_state()},
+            part=parts.plan({"tracked": tracked, "random": randomness.get_state()}),
             epoch=self._position.epoch,
             cursor=self._position.cursor,
             parent=self.restored,
@@ -188,12 +189,11 @@ class Keeper:
         )
 
     def _find(self, id: CheckpointId) -> Manifest:
-        """By its exact name: an NFS client may not list yet what another one has just written."""
-        path = self._catalogue.directory / f"{id}.json"
+        store = self._catalogue.store
         try:
-            return Manifest.from_json(path.read_text())
+            return read_manifest(store, id)
         except (OSError, ValueError, KeyError) as error:
-            raise WorldEnded(f"checkpoint {id} cannot be read from {path}: {error}") from error
+            raise WorldEnded(f"checkpoint {id} cannot be read from {store}: {error}") from error
 
     def _require_fit(self, manifest: Manifest) -> None:
         size = manifest.extra.get("size")

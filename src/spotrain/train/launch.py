@@ -13,6 +13,7 @@ from torch.distributed.elastic.multiprocessing.errors import record
 from spotrain.agent.rank import Channel
 from spotrain.train.checkpoint import Catalogue
 from spotrain.train.keeper import WorldEnded, newest_world
+from spotrain.train.retention import Retention
 from spotrain.train.saver import Saver
 from spotrain.train.session import Run
 from spotrain.train.solo import SoloChannel
@@ -28,6 +29,7 @@ def run(
     seed: int = 0,
     checkpoint_seconds: float = 60.0,
     keep: int = 3,
+    keep_hours: float | None = None,
 ) -> Result:
     """Call `train(run)`, again and again after losses, until it returns; returns what it returned.
 
@@ -36,11 +38,13 @@ def run(
             `<output>/checkpoints`. A folder with checkpoints is resumed.
         seed: of the data order and of the random generators.
         checkpoint_seconds: the most work that a loss without notice costs.
-        keep: checkpoints that stay on disk.
+        keep: checkpoints that stay; the newest intact one always does.
+        keep_hours: checkpoints older than this go, even if they are among the newest `keep`.
     """
     _show_messages()
     recorded = record(_run_worlds)  # what ends it is written to the agent's error file
-    result = recorded(train, Path(output), seed, checkpoint_seconds, keep)
+    retention = Retention(keep=keep, keep_hours=keep_hours)
+    result = recorded(train, Path(output), seed, checkpoint_seconds, retention)
     return cast(Result, result)
 
 
@@ -49,12 +53,12 @@ def _run_worlds(
     output: Path,
     seed: int,
     checkpoint_seconds: float,
-    keep: int,
+    retention: Retention,
 ) -> Result:
     importlib.import_module("torch._dynamo")  # 1 s at the first optimizer, while others wait
     channel = Channel.from_environment() or SoloChannel()
     catalogue = Catalogue(output / "checkpoints")
-    saver = Saver(catalogue, channel, keep=keep)
+    saver = Saver(catalogue, channel, retention)
     previous_step: int | None = None
     survivor = False
     while True:

@@ -5,10 +5,19 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from spotrain.train.durable import DataFile
+from spotrain.train.store import Store, read
+
+SUFFIX: Final = ".json"
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """How to tell whether a file is as it was written."""
+
+    size: int
+    sha256: str
 
 
 @dataclass(frozen=True, order=True)
@@ -39,7 +48,7 @@ class Manifest:
     parent: CheckpointId | None
     """What this world restored or went on from; None where it began the job."""
     files: Mapping[str, DataFile]
-    """By path below the catalogue's directory."""
+    """By name in the store."""
     created: str
     extra: Mapping[str, Any] = field(default_factory=dict)
 
@@ -47,6 +56,11 @@ class Manifest:
         document = dataclasses.asdict(self)
         document |= {"id": str(self.id), "parent": self.parent and str(self.parent)}
         return json.dumps(document, indent=2) + "\n"
+
+    @property
+    def folder(self) -> str:
+        """Where the data lies."""
+        return next(iter(self.files)).split("/")[0]
 
     @classmethod
     def from_json(cls, text: str) -> "Manifest":
@@ -57,7 +71,8 @@ class Manifest:
             name: DataFile(size=int(entry["size"]), sha256=str(entry["sha256"]))
             for name, entry in document["files"].items()
         }
-        if not files or not all(_is_own(name, id) for name in files):
+        folders = {name.split("/")[0] for name in files}
+        if len(folders) != 1 or not all(_is_own(name, id) for name in files):
             # Pruning removes the folder of a file: "../x" or "x" would take far more with it.
             raise ValueError(f"files {sorted(files)} must have the form {id}.<attempt>/<file>")
         parent = document["parent"]
@@ -85,22 +100,27 @@ class Entry:
     problem: str = ""
 
 
-def published(directory: Path) -> list[Entry]:
-    """Every checkpoint that a catalogue's directory names, newest first."""
+def published(store: Store) -> list[Entry]:
+    """Every checkpoint that a store names, newest first."""
     entries = []
-    for path in directory.glob("w*-s*.json"):
+    for name in store.files():
         try:
-            id = CheckpointId.parse(path.stem)
+            id = CheckpointId.parse(name.removesuffix(SUFFIX) if name.endswith(SUFFIX) else "")
         except ValueError:
             continue  # not one of ours
         try:
-            manifest = Manifest.from_json(path.read_text())
-            if manifest.id != id:
-                raise ValueError(f"it says that it is {manifest.id}")
-            entries.append(Entry(id, manifest))
+            entries.append(Entry(id, read_manifest(store, id)))
         except FileNotFoundError:
-            continue  # pruned since the directory was listed
+            continue  # pruned since the files were listed
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             reason = f"{type(error).__name__}: {error}"
-            entries.append(Entry(id, None, f"manifest {path} cannot be read ({reason})"))
+            entries.append(Entry(id, None, f"manifest {store}/{name} cannot be read ({reason})"))
     return sorted(entries, key=lambda entry: entry.id, reverse=True)
+
+
+def read_manifest(store: Store, id: CheckpointId) -> Manifest:
+    """By its exact name: an NFS client may not list yet what another one has just written."""
+    manifest = Manifest.from_json(read(store, f"{id}{SUFFIX}").decode())
+    if manifest.id != id:
+        raise ValueError(f"it says that it is {manifest.id}")
+    return manifest

@@ -5,12 +5,14 @@ import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
 from spotrain.agent.rank import Channel
 from spotrain.train.checkpoint import Catalogue, CheckpointError, CheckpointId, Staged
+from spotrain.train.parts import Part
+from spotrain.train.retention import Retention, prune
 from spotrain.train.snapshot import Snapshots
 from spotrain.train.solo import SoloChannel
 
@@ -36,10 +38,10 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Save:
-    """A state, and what its manifest says about it."""
+    """What this rank writes of a state, and what the manifest says about it."""
 
     id: CheckpointId
-    state: Mapping[str, Any]
+    part: Part
     epoch: int
     cursor: int
     parent: CheckpointId | None
@@ -58,10 +60,12 @@ class Saver:
     All methods are called by the training thread.
     """
 
-    def __init__(self, catalogue: Catalogue, channel: Channel | SoloChannel, *, keep: int) -> None:
+    def __init__(
+        self, catalogue: Catalogue, channel: Channel | SoloChannel, retention: Retention
+    ) -> None:
         self._catalogue = catalogue
         self._channel = channel
-        self._keep = keep
+        self._retention = retention
         self._snapshots = Snapshots()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="checkpoint")
         self._running: Future[Done] | None = None
@@ -75,13 +79,13 @@ class Saver:
         return self._running is not None
 
     def start(self, save: Save) -> None:
-        """Copy the state, and save the copy while training goes on.
+        """Copy the part, and save the copy while training goes on.
 
         Training waits for the copy alone. A commit that nobody answers is asked for again until
         somebody waits for this save.
         """
         assert self._running is None
-        copied = Save(**{**vars(save), "state": self._snapshots.take(save.state)})
+        copied = replace(save, part=self._snapshots.take(save.part))
         self._hurry.clear()
         self._over.clear()
         self._running = self._thread.submit(self._save, copied, patience_seconds=float("inf"))
@@ -124,13 +128,14 @@ class Saver:
             outcome = Outcome.FAILED
         if outcome is Outcome.PUBLISHED:
             self._channel.saved(save.id.world, save.id.step)
-            self._catalogue.prune(self._keep)
+            prune(self._catalogue, self._retention)
         return Done(save.id, outcome)
 
     def _write_and_commit(self, save: Save, patience_seconds: float) -> Outcome:
-        staged = self._catalogue.stage(
+        written = self._catalogue.write(save.id, self._catalogue.new_folder(save.id), save.part)
+        staged = self._catalogue.describe(
             save.id,
-            save.state,
+            [written],
             epoch=save.epoch,
             cursor=save.cursor,
             parent=save.parent,

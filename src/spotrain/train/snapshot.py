@@ -1,11 +1,8 @@
 """A copy of the state in memory, so that training can change it while the copy is being written."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import torch
 
-from spotrain.train.state import join, split
+from spotrain.train.parts import Part, with_copies
 
 
 class Snapshots:
@@ -18,16 +15,22 @@ class Snapshots:
     def __init__(self) -> None:
         self._buffers: dict[str, torch.Tensor] = {}
 
-    def take(self, state: Mapping[str, Any]) -> Any:
-        """The state as it is now, on the CPU; returns when nothing is read from the original."""
-        skeleton, tensors = split(state)
+    def take(self, part: Part) -> Part:
+        """The part as it is now, on the CPU; returns when nothing is read from the original."""
         old, self._buffers = self._buffers, {}
-        for name, tensor in tensors.items():
+        on_gpu = False
+
+        def copy(name: str, tensor: torch.Tensor) -> torch.Tensor:
+            nonlocal on_gpu
+            is_here = tensor.device.type == "cuda"
+            on_gpu |= is_here
             buffer = old.pop(name, None)
             if buffer is None or (buffer.shape, buffer.dtype) != (tensor.shape, tensor.dtype):
-                on_gpu = tensor.device.type == "cuda"
-                buffer = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=on_gpu)
+                buffer = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=is_here)
             self._buffers[name] = buffer.copy_(tensor, non_blocking=True)
-        if any(tensor.device.type == "cuda" for tensor in tensors.values()):
+            return buffer
+
+        copied = with_copies(part, copy)
+        if on_gpu:
             torch.cuda.synchronize()
-        return join(skeleton, lambda name, _: self._buffers[name])
+        return copied
