@@ -43,7 +43,7 @@ format: $(READY) ## format the code and mend what the linter can
 lock: $(READY)   ## pin what pyproject.toml asks for, with hashes (UPGRADE=--upgrade: newest versions)
 	$(LOCK) --all-extras $(UPGRADE) pyproject.toml -o requirements.lock
 	@# What the images install, and what builds the package in them: parts of the same lock.
-	$(LOCK) -c requirements.lock pyproject.toml -o training-image/requirements.lock
+	$(LOCK) -c requirements.lock --extra s3 pyproject.toml -o training-image/requirements.lock
 	$(LOCK) -c requirements.lock --extra controller --extra aws pyproject.toml \
 	  -o controller-image/requirements.lock
 	echo hatchling | $(LOCK) -c requirements.lock - -o build.lock

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch.distributed.checkpoint.default_planner import create_default_local_load_plan
 from torch.distributed.checkpoint.metadata import (
+    STORAGE_TYPES,
     ChunkStorageMetadata,
     Metadata,
     TensorProperties,
@@ -47,7 +48,7 @@ def load(
         return found
 
     state = join(skeleton, make)
-    stored = {name: _metadata(index.tensors[name]) for name in targets}
+    stored: dict[str, STORAGE_TYPES] = {n: _metadata(index.tensors[n]) for n in targets}
     with torch.no_grad():
         for item in create_default_local_load_plan(targets, Metadata(stored)).items:
             _fill(store, folder, index.tensors[item.storage_index.fqn], item, targets)

@@ -1,0 +1,270 @@
+"""What every store promises, on a file system and on a real S3 API server."""
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from spotrain.train.checkpoint import Catalogue, CheckpointError, CheckpointId
+from spotrain.train.retention import Retention, history, prune
+from spotrain.train.store import Directory, Store, open_store, read, s3
+from spotrain.train.store.s3 import Bucket
+from tests.train.buckets import client_of, new_bucket, s3_server
+
+MEGABYTE = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with s3_server() as address:
+        made = client_of(address)
+        yield made
+        made.close()
+
+
+@pytest.fixture(params=["directory", "s3"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    if request.param == "directory":
+        return Directory(tmp_path / "run" / "checkpoints")
+    client = request.getfixturevalue("client")
+    return Bucket(f"s3://{new_bucket(client)}/run/checkpoints", client)
+
+
+def put(store: Store, name: str, data: bytes = b"data") -> None:
+    with store.write(name) as sink:
+        sink(memoryview(data))
+
+
+def state(step: int) -> dict[str, Any]:
+    return {"step": step, "weights": torch.full((1000,), float(step))}
+
+
+def publish(catalogue: Catalogue, world: int, step: int) -> CheckpointId:
+    staged = catalogue.stage(CheckpointId(world, step), state(step), epoch=0, cursor=0)
+    return staged.publish().id
+
+
+# --- Files ---------------------------------------------------------------------------------------
+
+
+def test_an_empty_place_has_no_files(store: Store) -> None:
+    assert store.files() == store.files("history") == store.folders() == []
+    with pytest.raises(FileNotFoundError):
+        read(store, "x")
+    with pytest.raises(FileNotFoundError):
+        store.size("x")
+    with pytest.raises(FileNotFoundError):
+        store.age_seconds("x")
+    store.remove("x")
+
+
+def test_files_are_listed_by_folder_and_read_in_parts(store: Store) -> None:
+    put(store, "a/one", b"0123456789")
+    put(store, "a/two", b"")
+    put(store, "b/one")
+    assert sorted(store.folders()) == ["a", "b"]
+    assert sorted(store.files("a")) == ["a/one", "a/two"]
+    assert store.files() == []
+    assert (store.size("a/one"), store.size("a/two")) == (10, 0)
+    assert read(store, "a/one") == b"0123456789"
+    assert read(store, "a/one", 3) == b"3456789"
+    assert read(store, "a/one", 3, 2) == b"34"
+    assert read(store, "a/one", 3, 0) == read(store, "a/two") == b""
+    store.remove("a")
+    assert store.folders() == ["b"]
+    assert 0 <= store.age_seconds("b") < 3600
+
+
+def test_a_file_that_could_not_be_finished_is_not_there(store: Store) -> None:
+    def fail() -> None:
+        with store.write("a/one") as sink:
+            sink(memoryview(b"half"))
+            raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError, match="no more"):
+        fail()
+    assert store.files("a") == []
+
+
+def test_an_identity_changes_with_the_file(store: Store) -> None:
+    put(store, "a/one", b"1")
+    before = store.identity("a/one")
+    assert store.identity("a/one") == before
+    store.remove("a")
+    put(store, "a/one", b"2")
+    assert store.identity("a/one") != before
+
+
+def test_a_name_is_given_once(store: Store) -> None:
+    put(store, "a/draft", b"first")
+    put(store, "b/draft", b"second")
+    store.publish("a/draft", "taken.json")
+    with pytest.raises(FileExistsError):
+        store.publish("b/draft", "taken.json")
+    assert read(store, "taken.json") == b"first"
+    assert store.files() == ["taken.json"]
+
+
+def test_publishing_again_what_is_published_is_no_conflict(store: Store) -> None:
+    """A request whose answer got lost is sent again."""
+    put(store, "a/draft", b"first")
+    store.publish("a/draft", "taken.json")
+    store.publish("a/draft", "taken.json")
+    assert read(store, "taken.json") == b"first"
+
+
+def test_moving_takes_a_file_out_of_its_folder(store: Store) -> None:
+    put(store, "a/draft", b"first")
+    store.publish("a/draft", "one.json")
+    store.move("one.json", "history/one.json")
+    assert (store.files(), store.files("history")) == ([], ["history/one.json"])
+    assert read(store, "history/one.json") == b"first"
+    with pytest.raises(FileNotFoundError):
+        store.move("one.json", "history/one.json")
+
+
+# --- Checkpoints ---------------------------------------------------------------------------------
+
+
+def test_a_checkpoint_comes_back_from_any_store(store: Store) -> None:
+    catalogue = Catalogue(store)
+    assert catalogue.newest_intact() is None
+    publish(catalogue, 1, 5)
+    newest = Catalogue(store).newest_intact()
+    assert newest is not None
+    loaded = Catalogue(store).load(newest)
+    assert loaded["step"] == 5
+    assert torch.equal(loaded["weights"], torch.full((1000,), 5.0))
+
+
+def test_the_second_writer_of_an_id_changes_nothing(store: Store) -> None:
+    catalogue = Catalogue(store)
+    second = catalogue.stage(CheckpointId(1, 5), state(99), epoch=0, cursor=0)
+    publish(catalogue, 1, 5)
+    with pytest.raises(CheckpointError, match="already published"):
+        second.publish()
+    second.discard()
+    newest = catalogue.newest_intact()
+    assert newest is not None
+    assert catalogue.load(newest)["step"] == 5
+
+
+def test_damaged_data_is_passed_over_on_any_store(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    catalogue = Catalogue(store)
+    older, newer = publish(catalogue, 1, 5), publish(catalogue, 2, 3)
+    name = next(m for m in catalogue.manifests() if m.id == newer).folder + "/data-00000.bin"
+    data = bytearray(read(store, name))
+    data[len(data) // 2] ^= 1
+    kept = {file: read(store, file) for file in store.files(name.split("/")[0])}
+    store.remove(name.split("/")[0])
+    for file, content in {**kept, name: bytes(data)}.items():
+        put(store, file, content)
+    newest = Catalogue(store).newest_intact()
+    assert newest is not None
+    assert newest.id == older
+    assert "its SHA-256 differs; using w000001-s00000005 instead" in caplog.text
+
+
+def test_old_checkpoints_go_and_their_manifests_stay(store: Store) -> None:
+    catalogue = Catalogue(store)
+    ids = [publish(catalogue, 1, step) for step in (10, 20, 30)]
+    assert prune(catalogue, Retention(keep=2)) == [ids[0]]
+    assert [manifest.id for manifest in history(catalogue)] == ids[::-1]
+    assert len(store.folders()) == 3, "two folders of data, and history"
+
+
+# --- S3 alone ------------------------------------------------------------------------------------
+
+
+def test_of_many_writers_at_once_one_gets_the_name(client: Any) -> None:
+    bucket = Bucket(f"s3://{new_bucket(client)}", client)
+    writers = 8
+    for writer in range(writers):
+        put(bucket, f"{writer}/draft", b"%d" % writer)
+    won: list[int] = []
+    together = threading.Barrier(writers)
+
+    def attempt(writer: int) -> None:
+        together.wait()
+        try:
+            bucket.publish(f"{writer}/draft", "taken.json")
+        except FileExistsError:
+            return
+        won.append(writer)
+
+    threads = [threading.Thread(target=attempt, args=(writer,)) for writer in range(writers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [read(bucket, "taken.json")] == [b"%d" % writer for writer in won]
+
+
+def test_a_large_file_goes_up_in_parts_and_comes_back_whole(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(s3, "PART", 5 * MEGABYTE)
+    bucket = Bucket(f"s3://{new_bucket(client)}/run", client)
+    weights = torch.randn(4 * MEGABYTE)  # 16 MiB
+    catalogue = Catalogue(bucket)
+    manifest = catalogue.stage(
+        CheckpointId(1, 1), {"weights": weights}, epoch=0, cursor=0
+    ).publish()
+    assert catalogue.newest_intact() == manifest
+    assert torch.equal(catalogue.load(manifest)["weights"], weights)
+
+
+def test_a_large_file_that_fails_leaves_no_parts_behind(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(s3, "PART", 5 * MEGABYTE)
+    name = new_bucket(client)
+    bucket = Bucket(f"s3://{name}", client)
+
+    def fail() -> None:
+        with bucket.write("a/one") as sink:
+            sink(memoryview(bytes(6 * MEGABYTE)))
+            raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert "Uploads" not in client.list_multipart_uploads(Bucket=name)
+    assert bucket.files("a") == []
+
+
+def test_two_jobs_in_one_bucket_do_not_see_each_other(client: Any) -> None:
+    name = new_bucket(client)
+    first, second = (Bucket(f"s3://{name}/{job}", client) for job in ("run1", "run10"))
+    publish(Catalogue(first), 1, 1)
+    assert second.files() == second.folders() == []
+    assert Catalogue(second).newest_intact() is None
+
+
+def test_a_bucket_that_cannot_be_written_is_a_failed_save_with_its_reason(client: Any) -> None:
+    catalogue = Catalogue(Bucket("s3://nobody-has-this/run", client))
+    with pytest.raises(CheckpointError, match=r"s3://nobody-has-this/run: .*NoSuchBucket"):
+        publish(catalogue, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        pytest.param("s3://", "names no bucket: give s3://<bucket>/<prefix>", id="no bucket"),
+        pytest.param("gs://b/p", "mount other storage as a folder", id="other cloud"),
+    ],
+)
+def test_a_place_that_is_none_is_refused(place: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        open_store(place)
+
+
+def test_a_bucket_is_named_as_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    made: Callable[[str], Store] = open_store
+    assert str(made("s3://team/output/run1/")) == "s3://team/output/run1"
+    assert str(made("s3://team")) == "s3://team"
