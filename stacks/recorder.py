@@ -41,6 +41,8 @@ class Registration:
     ignore_changes: tuple[str, ...]
     replace_on_changes: tuple[str, ...]
     retain_on_delete: bool
+    delete_timeout: str
+    """How long its removal may take, such as 30m; empty: as long as the provider waits."""
     inputs: dict[str, Any] = field(default_factory=dict)
     """With `[secret]` in place of secrets."""
 
@@ -146,6 +148,7 @@ class _Monitor(sdk.MockMonitor):
             ignore_changes=tuple(request.ignoreChanges),
             replace_on_changes=tuple(request.replaceOnChanges),
             retain_on_delete=request.retainOnDelete,
+            delete_timeout=request.customTimeouts.delete,
         )
         with self._lock:
             self._recording.resources.append(registration)

@@ -120,21 +120,26 @@ class AwsCloud(pulumi.ComponentResource):
         self.register_outputs({})
 
     def _cluster(self, network: Network) -> Cluster:
-        # The first two as written: zones added later are no zones of the control plane.
-        zones = self._args.network.zones[:2]
         args = ClusterArgs(
             shape=self._args.cluster,
             region=self._args.network.region,
+            account=network.account,
             vpc_id=network.vpc_id,
             vpc_cidr=self._args.network.cidr,
-            subnet_ids=[network.private_subnet_ids[zone] for zone in zones],
+            subnet_ids=[network.private_subnet_ids[zone] for zone in self._lasting_zones()],
             tags=self._args.tags,
         )
         return Cluster("cluster", args, self._child)
 
+    def _lasting_zones(self) -> tuple[str, ...]:
+        """The first two, as written: control plane and managers cannot change theirs without being
+        replaced, so zones that are added later are none of theirs."""
+        return self._args.network.zones[:2]
+
     def _nodes(self, network: Network, cluster: Cluster) -> Nodes:
         args = NodesArgs(
             managers=self._args.managers,
+            manager_zones=self._lasting_zones(),
             pools=self._args.pools,
             cluster=cluster.reference,
             security_group_id=cluster.security_group_id,

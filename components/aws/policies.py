@@ -41,6 +41,27 @@ def service_trust(service: str) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
 
 
+def own_service_trust(
+    service: str, *, account: pulumi.Input[str], source: pulumi.Input[str]
+) -> pulumi.Output[str]:
+    """Who may assume a role: one AWS service, and only for what one has oneself.
+
+    A service acts for many customers; without these conditions it could be made to use the role for
+    somebody in another account. Only for services that name their source: a condition on what is
+    not named refuses everybody. `source` is the pattern of an ARN.
+    """
+    statement = {
+        "Effect": "Allow",
+        "Principal": {"Service": service},
+        "Action": ["sts:AssumeRole"],
+        "Condition": {
+            "StringEquals": {"aws:SourceAccount": account},
+            "ArnLike": {"aws:SourceArn": source},
+        },
+    }
+    return document([statement])
+
+
 def pod_trust(
     *, cluster_arn: pulumi.Input[str], namespace: str, service_account: str
 ) -> pulumi.Output[str]:

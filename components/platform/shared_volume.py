@@ -8,6 +8,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components.cloud import ClassVolume, CsiVolume, HostPathVolume, NfsVolume, Volume
+from components.platform.job_namespace import LONGEST_GOODBYE
 from spotrain import contract
 
 SIZE = "1Ti"
@@ -74,7 +75,13 @@ class SharedVolumes(pulumi.ComponentResource):
                 volume_name=made,
                 resources=k8s.core.v1.VolumeResourceRequirementsArgs(requests={"storage": size}),
             ),
-            opts=self._child,
+            opts=pulumi.ResourceOptions.merge(
+                self._child,
+                # It stays until the last pod that mounts it has stopped.
+                pulumi.ResourceOptions(
+                    custom_timeouts=pulumi.CustomTimeouts(delete=LONGEST_GOODBYE)
+                ),
+            ),
         )
 
     def _static_volume(

@@ -75,10 +75,12 @@ class Pool(Section):
     gpus_per_node: Annotated[Whole, Field(ge=1, le=16)]
     """GPUs of one node. The autoscaler is told this number while no node exists."""
     capacity: Literal["spot", "on-demand"] = contract.CAPACITY_SPOT
-    """`spot` (default: cheap, taken back at two minutes' notice) or `on-demand`."""
+    """`spot` (default: cheap, taken back at two minutes' notice) or `on-demand`. A change makes the
+    pool's node groups anew, as one of `instance_types` does."""
     instance_types: Annotated[tuple[str, ...], Field(min_length=1, max_length=20)]
     """Instance types with the same GPU, smallest first: the autoscaler models the first only. More
-    types mean more spot capacity."""
+    types mean more spot capacity. A change makes the pool's node groups anew: the nodes of the old
+    ones leave together, which its jobs see as a notice; so change it while few of them train."""
     zones: tuple[str, ...] = ()
     """Zones of the pool; default all zones of the stack. Each zone is one node group, as a job's
     workers stay in one zone."""

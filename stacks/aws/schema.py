@@ -138,10 +138,11 @@ class AwsSettings(PlatformSettings):
     """Region of the cloud, such as us-east-1. No default: it decides price, latency and law."""
     zones: Annotated[tuple[str, ...], Field(min_length=2)]
     """Availability zones, at least two; spot capacity differs by zone, so more zones find more of
-    it. The first two hold the control plane's addresses and stay as long as the cluster; a single
-    NAT gateway stands in the first. Others may come and go, and nothing else moves. Leave out the
-    zones whose ids are use1-az3, usw1-az2 and cac1-az3 (`aws ec2 describe-availability-zones` shows
-    which letter they have in your account): EKS and many services are not there."""
+    it. The first two hold the control plane's addresses and the managers, and stay as long as the
+    cluster; a single NAT gateway stands in the first. Others may come and go, and no node in
+    another zone is replaced. Leave out the zones whose ids are use1-az3, usw1-az2 and cac1-az3
+    (`aws ec2 describe-availability-zones` shows which letter they have in your account): EKS and
+    many services are not there."""
     network: Network
     """The VPC and who may reach the cluster."""
     cluster: Cluster = Cluster()

@@ -42,6 +42,8 @@ class ClusterShape:
 class ClusterArgs:
     shape: ClusterShape
     region: str
+    account: pulumi.Input[str]
+    """The account that everything is in."""
     vpc_id: pulumi.Input[str]
     vpc_cidr: IPv4Network
     subnet_ids: Sequence[pulumi.Input[str]]
@@ -120,7 +122,17 @@ class Cluster(pulumi.ComponentResource):
         )
 
     def _identity(self, key: aws.kms.Key) -> ControlPlaneRole:
-        args = ControlPlaneRoleArgs(key_arn=key.arn, tags=self._args.tags)
+        args = ControlPlaneRoleArgs(
+            account=self._args.account,
+            # A cluster that is being replaced keeps its role to the end.
+            cluster=pulumi.Output.concat(
+                f"arn:aws:eks:{self._args.region}:",
+                self._args.account,
+                f":cluster/{self._name_prefix()}-*",
+            ),
+            key_arn=key.arn,
+            tags=self._args.tags,
+        )
         return ControlPlaneRole(f"{self._name}-identity", args, self._child)
 
     def _control_plane(self) -> eks.Cluster:
@@ -171,8 +183,11 @@ class Cluster(pulumi.ComponentResource):
             keepers={"vpc": args.vpc_id, "service_cidr": str(args.shape.service_cidr)},
             opts=self._child,
         )
-        stack = args.tags["stack"].replace(".", "-")
-        return pulumi.Output.concat(f"{args.tags['project']}-{stack}-", suffix.id)
+        return pulumi.Output.concat(f"{self._name_prefix()}-", suffix.id)
+
+    def _name_prefix(self) -> str:
+        tags = self._args.tags
+        return f"{tags['project']}-{tags['stack'].replace('.', '-')}"
 
     def _log_group(self, cluster: pulumi.Output[str]) -> list[pulumi.Resource]:
         """Made before EKS makes it by itself, which would keep the logs for ever."""

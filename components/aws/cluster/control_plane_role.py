@@ -14,6 +14,9 @@ KEY_ACTIONS = ("kms:Encrypt", "kms:Decrypt", "kms:DescribeKey", "kms:ListGrants"
 
 @dataclass(frozen=True, kw_only=True)
 class ControlPlaneRoleArgs:
+    account: pulumi.Input[str]
+    cluster: pulumi.Input[str]
+    """Pattern of the ARN of whom it is for."""
     key_arn: pulumi.Input[str]
     """What encrypts the cluster's secrets."""
     tags: Mapping[str, str]
@@ -39,7 +42,9 @@ class ControlPlaneRole(pulumi.ComponentResource):
         child = pulumi.ResourceOptions(parent=self)
         self.role = aws.iam.Role(
             f"{name}-role",
-            assume_role_policy=policies.service_trust("eks.amazonaws.com"),
+            assume_role_policy=policies.own_service_trust(
+                "eks.amazonaws.com", account=args.account, source=args.cluster
+            ),
             tags=dict(args.tags),
             opts=child,
         )

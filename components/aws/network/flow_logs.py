@@ -53,16 +53,9 @@ class FlowLogs(pulumi.ComponentResource):
 def _trust(args: FlowLogsArgs) -> pulumi.Output[str]:
     """Flow logs of this account and region alone, so that nobody else's fill this log group."""
     source = pulumi.Output.concat("arn:aws:ec2:", args.region, ":", args.account, ":vpc-flow-log/*")
-    statement = {
-        "Effect": "Allow",
-        "Principal": {"Service": "vpc-flow-logs.amazonaws.com"},
-        "Action": ["sts:AssumeRole"],
-        "Condition": {
-            "StringEquals": {"aws:SourceAccount": args.account},
-            "ArnLike": {"aws:SourceArn": source},
-        },
-    }
-    return policies.document([statement])
+    return policies.own_service_trust(
+        "vpc-flow-logs.amazonaws.com", account=args.account, source=source
+    )
 
 
 def _may_write(group_arn: pulumi.Output[str]) -> pulumi.Output[str]:

@@ -36,6 +36,8 @@ class Network(pulumi.ComponentResource):
     """
 
     vpc_id: pulumi.Output[str]
+    account: pulumi.Output[str]
+    """The account that owns it."""
     private_subnet_ids: Mapping[str, pulumi.Output[str]]
     """Zone -> subnet."""
     ready: tuple[pulumi.Resource, ...]
@@ -72,7 +74,7 @@ class Network(pulumi.ComponentResource):
         }
         if args.flow_log_days:
             self._flow_logs(vpc, args.flow_log_days)
-        self.vpc_id = vpc.id
+        self.vpc_id, self.account = vpc.id, vpc.owner_id
         self.private_subnet_ids = {name: zone.subnet.id for name, zone in private.items()}
         routes = [resource for zone in private.values() for resource in zone.ways_out]
         self.ready = (*routes, *self._endpoints([zone.table.id for zone in private.values()]).ready)

@@ -16,6 +16,8 @@ from components.manifest import Manifest, ManifestArgs
 @dataclass(frozen=True, kw_only=True)
 class NodesArgs:
     managers: ManagersShape
+    manager_zones: tuple[str, ...]
+    """Other ones make the group anew."""
     pools: tuple[PoolShape, ...]
     cluster: ClusterReference
     security_group_id: pulumi.Input[str]
@@ -51,7 +53,7 @@ class Nodes(pulumi.ComponentResource):
                 shape=args.managers,
                 cluster=args.cluster,
                 role_arn=role.arn,
-                subnet_ids=list(args.subnet_ids.values()),
+                subnet_ids=[args.subnet_ids[zone] for zone in args.manager_zones],
                 after=before,
                 tags=args.tags,
             ),

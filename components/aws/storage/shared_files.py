@@ -33,6 +33,9 @@ class SharedFiles(pulumi.ComponentResource):
 
     id: pulumi.Output[str]
     arn: pulumi.Output[str]
+    ready: tuple[pulumi.Resource, ...]
+    """Whoever mounts it from now on is admitted by our policy; without one, EFS admits everybody
+    who reaches it, as root."""
 
     def __init__(
         self, name: str, args: SharedFilesArgs, opts: pulumi.ResourceOptions | None = None
@@ -48,12 +51,13 @@ class SharedFiles(pulumi.ComponentResource):
         else:
             made = self._new()
             self.arn, self.id = made.arn, made.id
-        aws.efs.FileSystemPolicy(
+        policy = aws.efs.FileSystemPolicy(
             f"{name}-encrypted-in-transit",
             file_system_id=self.id,
             policy=storage_rights.mount_policy(self.arn),
             opts=self._kept,
         )
+        self.ready = (policy,)
         self._backups()
         self.register_outputs({"id": self.id, "arn": self.arn})
 

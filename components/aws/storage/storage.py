@@ -103,7 +103,8 @@ class Storage(pulumi.ComponentResource):
             outputs["mount"] = self._mount_command(files, targets, point)
         buckets = self._buckets()
         self.volumes = (shared, *(bucket.volume for bucket in buckets))
-        self.ready = (*targets.ready, driver, *(each for b in buckets for each in b.ready))
+        mountable = (*files.ready, *targets.ready, driver)
+        self.ready = (*mountable, *(each for b in buckets for each in b.ready))
         self.outputs = outputs | {key: out for b in buckets for key, out in b.outputs.items()}
         self.register_outputs(dict(self.outputs))
 

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from fnmatch import fnmatch
 from ipaddress import IPv4Network
 from typing import Any
 
@@ -38,6 +39,7 @@ def cluster(build: Any, tags: Mapping[str, str], **changed: Any) -> Recording:
     args = ClusterArgs(
         shape=shape(**changed),
         region="us-east-1",
+        account="123456789012",
         vpc_id="vpc",
         vpc_cidr=IPv4Network("10.0.0.0/16"),
         subnet_ids=["a", "b"],
@@ -126,6 +128,23 @@ def test_the_control_plane_may_look_after_its_key_and_no_other(
     (statement,) = json.loads(rights["policy"])["Statement"]
     assert {"kms:DescribeKey", "kms:ListGrants"} <= set(statement["Action"])
     assert statement["Resource"] == [find.one(recording, PLANE).inputs["encryptionConfigKeyArn"]]
+
+
+def test_eks_takes_the_role_for_clusters_of_this_stack_and_for_nobody_elses(
+    build: Any, tags: Mapping[str, str], find: Any
+) -> None:
+    """The suffix is left open: a cluster that is being replaced needs the role to its end."""
+    recording = cluster(build, tags)
+    role = find.one(recording, "aws:iam/role:Role").inputs
+    (statement,) = json.loads(role["assumeRolePolicy"])["Statement"]
+    assert statement["Principal"] == {"Service": "eks.amazonaws.com"}
+    pattern = "arn:aws:eks:us-east-1:123456789012:cluster/spotrain-test-*"
+    assert statement["Condition"] == {
+        "StringEquals": {"aws:SourceAccount": "123456789012"},
+        "ArnLike": {"aws:SourceArn": pattern},
+    }
+    name = find.one(recording, PLANE).inputs["name"]
+    assert fnmatch(name, pattern.rpartition("/")[2])
 
 
 def test_the_cluster_goes_before_the_rights_and_the_log_group_that_it_uses(

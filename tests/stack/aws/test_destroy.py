@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from components.platform.job_namespace import CONTROLLER_JOBS_ROLE
+from components.platform.job_namespace import CONTROLLER_JOBS_ROLE, LONGEST_GOODBYE
 from stacks.pages.stacks import aws_stacks, recording_of
 from stacks.recorder import Recording, Registration
 from tests.stack.invariants.registry import pod_of
@@ -90,6 +90,22 @@ def nodes_go_before_their_way_to_aws(recording: Recording) -> Iterator[str]:
     yield from Order(recording).violations(named(recording, GROUP), ways)
 
 
+def whoever_mounts_goes_before_the_policy_that_binds_him(recording: Recording) -> Iterator[str]:
+    """A file system without a policy admits everybody who reaches it, in the clear, as root."""
+    policy = named(recording, "aws:efs/fileSystemPolicy:FileSystemPolicy")
+    jobs = named(recording, NAMESPACE, name="jobs-namespace")
+    folders = named(recording, "kubernetes:batch/v1:Job", name="shared-folders")
+    yield from Order(recording).violations([*jobs, *folders], policy)
+
+
+def what_waits_for_the_last_pod_waits_long_enough(recording: Recording) -> Iterator[str]:
+    """Pulumi gives up after ten minutes; a job may ask for more to say goodbye."""
+    waiting = named(recording, "kubernetes:core/v1:PersistentVolumeClaim")
+    for resource in (*waiting, *named(recording, NAMESPACE, name="jobs-namespace")):
+        if resource.delete_timeout != LONGEST_GOODBYE:
+            yield f"{resource.name} is waited for {resource.delete_timeout or 'ten minutes'}"
+
+
 def the_autoscaler_goes_before_the_groups_that_it_would_fill_again(
     recording: Recording,
 ) -> Iterator[str]:
@@ -112,6 +128,10 @@ QUESTIONS: dict[Question, list[tuple[str, str]]] = {
     ],
     pods_go_before_the_nodes_that_stop_them: [
         ("kubernetes:apps/v1:Deployment", "elastic-jobs-controller"),
+    ],
+    whoever_mounts_goes_before_the_policy_that_binds_him: [
+        (NAMESPACE, "jobs-namespace"),
+        ("kubernetes:batch/v1:Job", "shared-folders"),
     ],
     nodes_go_before_their_way_to_aws: [("aws:ec2/natGateway:NatGateway", "network-nat")],
     the_autoscaler_goes_before_the_groups_that_it_would_fill_again: [
@@ -138,6 +158,13 @@ def test_a_forgotten_wait_is_noticed(
     for resource in named(broken, kind, name=name):
         resource.depends_on = ()
     assert list(question(broken)) != []
+
+
+def test_nothing_is_waited_for_too_briefly(recording: Recording) -> None:
+    assert list(what_waits_for_the_last_pod_waits_long_enough(recording)) == []
+    hasty = copy.deepcopy(recording)
+    named(hasty, "kubernetes:core/v1:PersistentVolumeClaim")[0].delete_timeout = ""
+    assert list(what_waits_for_the_last_pod_waits_long_enough(hasty)) != []
 
 
 def test_no_job_and_no_pod_of_ours_has_a_finalizer(recording: Recording) -> None:

@@ -113,6 +113,13 @@ def test_a_cache_that_cannot_be_written_stops_no_deployment(
         assert written["registry"]["ignoreError"] is True
 
 
+def test_a_refresh_forgets_no_image_when_the_registrys_token_has_expired() -> None:
+    """The provider mended that in 0.0.21. Every `pulumi up` refreshes; a token lives 12 hours."""
+    floors = re.findall(r'"pulumi-docker-build>=([0-9.]+)"', (ROOT / "pyproject.toml").read_text())
+    assert floors
+    assert all([int(part) for part in floor.split(".")] >= [0, 0, 21] for floor in floors)
+
+
 def test_the_registry_password_is_secret(build: Any, tags: Mapping[str, str]) -> None:
     recording = images(build, tags)
     assert {image.inputs["registries"] for image in recording.of_type(IMAGE)} == {MASK}

@@ -40,6 +40,20 @@ def test_a_named_account_is_the_only_one_that_is_built_in(
     assert provider.inputs.get("allowedAccountIds") == (json.dumps(allowed) if allowed else None)
 
 
+def test_a_zone_more_replaces_no_node_and_moves_nothing() -> None:
+    """Of these kinds AWS changes nothing in place that a zone could change."""
+    kinds = {"nodeGroup:NodeGroup", "mountTarget:MountTarget", "subnet:Subnet", "launchTemplate"}
+    config = read_config("dev")
+    before = run_program(ROOT / "__main__.py", "dev", config)
+    config["settings"]["zones"] = [*config["settings"]["zones"], "us-east-1c"]
+    after = {r.urn: r for r in run_program(ROOT / "__main__.py", "dev", config).resources}
+    fixed = [r for r in before.resources if any(kind in r.type for kind in kinds)]
+    assert len(fixed) >= 2 + 1 + 2 + 4
+    assert [r.name for r in fixed if after[r.urn].inputs != r.inputs] == []
+    (plane,) = before.of_type("eks:index:Cluster")
+    assert after[plane.urn].inputs == plane.inputs
+
+
 def test_given_images_are_used_and_nothing_is_built() -> None:
     config = read_config("dev")
     given = {k: f"example/{k}@sha256:{'0' * 64}" for k in ("training", "controller")}

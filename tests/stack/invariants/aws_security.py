@@ -17,6 +17,13 @@ WILDCARD_RESOURCES = {
     "block-storage-driver-ebs-csi-controller-sa-policy.policy": NO_RESOURCE,
 }
 """Policy -> why its `*` cannot be narrower."""
+PODS = "pods.eks.amazonaws.com"
+NAMES_NO_SOURCE = {
+    "ec2.amazonaws.com": "an instance has the roles of its own account only",
+    "backup.amazonaws.com": "AWS does not say that it names its source when it takes a role; "
+    "a condition on what is not named would refuse every backup",
+}
+"""Service -> why its roles are not bound to an account."""
 OPEN = 16
 """A block wider than this is the world."""
 
@@ -66,7 +73,10 @@ def only_named_pods_and_services_assume_a_role(built: Built) -> Iterator[str]:
                 yield f"{role.name} can be assumed by {statement['Principal']}"
             equals = statement.get("Condition", {}).get("StringEquals", {})
             named = all(f"aws:RequestTag/{key}" in equals for key in keys)
-            if service == "pods.eks.amazonaws.com" and not named:
+            ours = service in NAMES_NO_SOURCE or service == PODS or "aws:SourceAccount" in equals
+            if not ours:
+                yield f"{role.name} can be used by {service} for somebody in another account"
+            if service == PODS and not named:
                 yield f"{role.name} can be assumed by any pod"
 
 

@@ -287,6 +287,11 @@ SECURITY = [
         ),
     ),
     Mutation(
+        "only_named_pods_and_services_assume_a_role",
+        "any account's cluster",
+        replace(":Role", "cluster", "assumeRolePolicy", "aws:SourceAccount", "aws:Something"),
+    ),
+    Mutation(
         "no_endpoint_is_open_to_the_world",
         "the API for everybody",
         put(PLANE, "cluster", "publicAccessCidrs", ["0.0.0.0/0"]),
