@@ -54,6 +54,7 @@ platform = ElasticJobs(
     "elastic-jobs",
     ElasticJobsArgs(
         job_namespace=jobs.name,
+        max_gpus_per_researcher=settings.jobs.max_gpus_per_researcher,
         pools=cloud.pools,
         image=cloud.images.controller,
         kubernetes=cloud.kubernetes,

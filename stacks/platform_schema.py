@@ -24,6 +24,16 @@ class Jobs(Section):
     class may then ask for all that the pools can have, so an important job is let in and takes the
     place of lesser ones. A number here is a limit on the bill that no job gets around; once it is
     reached even an important job waits, as Kubernetes judges quotas before priorities."""
+    max_gpus_per_researcher: Annotated[
+        Whole | None,
+        Field(
+            ge=1,
+            json_schema_extra={"next": "leave it out for no limit, or set it to a whole number"},
+        ),
+    ] = None
+    """Most GPUs that the jobs of one researcher hold together, by the job's label
+    `spotrain.dev/researcher`; default: no limit. A job that would pass it waits, or runs with fewer
+    workers. It keeps colleagues apart, not strangers: whoever submits a job chooses its label."""
     egress: Literal["https", "all", "none"] = "https"
     """Where the pods of jobs may connect to, beside their siblings, DNS and the coordinator.
     `https` (default; port 443 of public IPv4 addresses, for data sets and experiment trackers),

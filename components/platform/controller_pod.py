@@ -14,7 +14,10 @@ SCRATCH = "64Mi"
 
 
 def controller_pod(
-    image: pulumi.Input[str], job_namespace: pulumi.Input[str]
+    image: pulumi.Input[str],
+    job_namespace: pulumi.Input[str],
+    *,
+    max_gpus_per_researcher: int | None,
 ) -> k8s.core.v1.PodTemplateSpecArgs:
     return k8s.core.v1.PodTemplateSpecArgs(
         metadata=k8s.meta.v1.ObjectMetaArgs(labels=LABELS),
@@ -40,7 +43,9 @@ def controller_pod(
                 run_as_user=contract.JOB_UID,
                 seccomp_profile=k8s.core.v1.SeccompProfileArgs(type="RuntimeDefault"),
             ),
-            containers=[_container(image, job_namespace)],
+            containers=[
+                _container(image, _environment(job_namespace, max_gpus_per_researcher)),
+            ],
             volumes=[
                 k8s.core.v1.VolumeArgs(
                     name="tmp", empty_dir=k8s.core.v1.EmptyDirVolumeSourceArgs(size_limit=SCRATCH)
@@ -80,15 +85,24 @@ def _apart() -> k8s.core.v1.PodAntiAffinityArgs:
     )
 
 
+def _environment(
+    job_namespace: pulumi.Input[str], max_gpus_per_researcher: int | None
+) -> list[k8s.core.v1.EnvVarArgs]:
+    given: dict[str, pulumi.Input[str]] = {contract.ENV_JOB_NAMESPACE: job_namespace}
+    if max_gpus_per_researcher is not None:
+        given[contract.ENV_MAX_GPUS] = str(max_gpus_per_researcher)
+    return [k8s.core.v1.EnvVarArgs(name=name, value=value) for name, value in given.items()]
+
+
 def _container(
-    image: pulumi.Input[str], job_namespace: pulumi.Input[str]
+    image: pulumi.Input[str], environment: list[k8s.core.v1.EnvVarArgs]
 ) -> k8s.core.v1.ContainerArgs:
     ports = {"agents": contract.COORDINATOR_PORT, "metrics": contract.METRICS_PORT}
     return k8s.core.v1.ContainerArgs(
         name="controller",
         image=image,
         command=["python3", "-m", "spotrain.controller"],
-        env=[k8s.core.v1.EnvVarArgs(name=contract.ENV_JOB_NAMESPACE, value=job_namespace)],
+        env=environment,
         ports=[
             k8s.core.v1.ContainerPortArgs(name=name, container_port=port)
             for name, port in ports.items()

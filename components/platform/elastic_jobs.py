@@ -29,6 +29,8 @@ class ElasticJobsArgs:
     pools: Sequence[Pool]
     image: pulumi.Input[str]
     """Controller image, by digest."""
+    max_gpus_per_researcher: int | None
+    """None: any number."""
     kubernetes: k8s.Provider
     after: Sequence[pulumi.Resource]
     """Nodes to run on, and what must hold before the first pod of a job."""
@@ -121,7 +123,11 @@ class ElasticJobs(pulumi.ComponentResource):
                 replicas=REPLICAS,
                 strategy=STRATEGY,
                 selector=k8s.meta.v1.LabelSelectorArgs(match_labels=LABELS),
-                template=controller_pod(self._args.image, self._args.job_namespace),
+                template=controller_pod(
+                    self._args.image,
+                    self._args.job_namespace,
+                    max_gpus_per_researcher=self._args.max_gpus_per_researcher,
+                ),
             ),
             opts=opts,
         )

@@ -63,12 +63,17 @@ def system_network() -> Recording:
     )
 
 
-def elastic_jobs() -> Recording:
+def elastic_jobs(max_gpus_per_researcher: int | None = None) -> Recording:
     return made(
         lambda kube: ElasticJobs(
             "elastic-jobs",
             ElasticJobsArgs(
-                job_namespace=JOBS, pools=[pool()], image=IMAGE, kubernetes=kube, after=()
+                job_namespace=JOBS,
+                pools=[pool()],
+                image=IMAGE,
+                max_gpus_per_researcher=max_gpus_per_researcher,
+                kubernetes=kube,
+                after=(),
             ),
         )
     )

@@ -118,3 +118,17 @@ def test_agents_find_the_coordinator_by_a_headless_service(
     ports = {p["name"]: p["containerPort"] for p in container["ports"]}
     assert ports == {"agents": contract.COORDINATOR_PORT, "metrics": contract.METRICS_PORT}
     assert container["command"] == ["python3", "-m", "spotrain.controller"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "told"),
+    [pytest.param(None, None, id="no-limit"), pytest.param(16, "16", id="a-limit")],
+)
+def test_the_most_gpus_of_a_researcher_reach_the_controller_where_they_are_set(
+    limit: int | None, told: str | None
+) -> None:
+    container = one(elastic_jobs(limit), "Deployment").inputs["spec"]["template"]["spec"][
+        "containers"
+    ][0]
+    environment = {variable["name"]: variable["value"] for variable in container["env"]}
+    assert environment.get(contract.ENV_MAX_GPUS) == told
