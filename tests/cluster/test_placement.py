@@ -15,7 +15,7 @@ from spotrain.controller.kube import Object
 from spotrain.controller.scale_ups import SOURCE
 from spotrain.coordinator import protocol
 from tests.cluster.agents import Agent, agent
-from tests.cluster.cluster import ControllerProcess, Namespace, until
+from tests.cluster.cluster import ControllerProcess, Namespace
 
 pytestmark = pytest.mark.cluster
 
@@ -232,25 +232,19 @@ async def test_when_one_of_two_jobs_is_interrupted_the_others_world_does_not_cha
     await controller.until_serving()
     async with AsyncExitStack() as stack:
         calm = await joined(stack, market, controller, steady)
-        await joined(stack, market, controller, shaken)
+        _, survivor = await joined(stack, market, controller, shaken)
         before = await market.until_job(world_of("steady", 1))
-        for _ in range(2):
-            pods = of("shaken", await market.until_pods(lambda found: len(found) == 4))
-            await market.delete_pod(pods[0])
-            lost = pods[0]["metadata"]["uid"]
-            await market.until_pods(
-                lambda found, lost=lost: (
-                    len(of("shaken", found)) == 2
-                    and lost not in {pod["metadata"]["uid"] for pod in found}
-                )
-            )
+        await market.until_job(world_of("shaken", 1))
+        await market.delete_pod(of("shaken", await market.until_pods(bool))[0])
+        assert (await survivor.hear(protocol.Restart)).world == 1
+        await survivor.say(protocol.Ready(port=12345, world=1))
         heard = [asyncio.create_task(each.hear(protocol.NewWorld)) for each in calm]
-        # What the other job's changes would have caused comes before the answer to this.
-        jobs = await until(market.kube, kinds.JOBS, market.name, lambda found: len(found) == 2)
+        assert (await survivor.hear(protocol.NewWorld)).number == 2
+        await market.until_job(world_of("shaken", 2))
         assert not any(task.done() for task in heard)
         for task in heard:
             task.cancel()
-    (after,) = [job for job in jobs if job["metadata"]["name"] == "steady"]
+    after = await market.until_job(world_of("steady", 1))
     assert after["status"]["world"] == before["status"]["world"]
     assert after["status"]["restarts"] == before["status"]["restarts"]
 
