@@ -29,6 +29,10 @@ provider-check: $(READY) ## let the AWS Terraform provider judge what the stacks
 config-reference: $(READY) ## write docs/configuration.md and the other pages that are made from the code
 	@$(BIN)/python -m stacks.pages
 
+acceptance: $(READY) ## try that the tests would notice each broken promise of the controller; writes docs/acceptance.md
+	@tools=$$($(MAKE) --no-print-directory cluster-tools) && \
+	  KUBEBUILDER_ASSETS="$$tools" $(BIN)/python -m tests.acceptance
+
 check: $(READY)  ## format, lint, types, layers, then all tests
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/ruff check $(CODE)
@@ -63,4 +67,4 @@ $(READY): requirements.lock pyproject.toml
 	@$(BIN)/uv pip install -q --no-deps --no-build-isolation --python $(BIN)/python -e .
 	@touch $@
 
-.PHONY: help demo preview test cluster-tools provider-check config-reference check format lock clean
+.PHONY: help demo preview test cluster-tools provider-check config-reference acceptance check format lock clean

@@ -116,6 +116,7 @@ def test_the_crd_and_the_types_know_the_same_fields() -> None:
 RUN_POLICY = {f"spec.{field.alias}" for field in RunPolicy.model_fields.values()}
 
 
+@pytest.mark.acceptance(7)
 @pytest.mark.parametrize("path", sorted(facts_of_the_types()))
 def test_a_field_has_one_type_one_range_and_one_default(path: str) -> None:
     ours, theirs = facts_of_the_types()[path], facts_of_the_crd()[path]
@@ -136,6 +137,7 @@ def test_group_version_and_names_are_the_contracts() -> None:
     assert VERSION["name"] == contract.VERSION
 
 
+@pytest.mark.acceptance(25, 40)
 def test_status_and_scale_are_subresources_at_paths_that_exist() -> None:
     scale = VERSION["subresources"]["scale"]
     assert VERSION["subresources"]["status"] == {}
@@ -145,6 +147,7 @@ def test_status_and_scale_are_subresources_at_paths_that_exist() -> None:
     assert scale["statusReplicasPath"].replace(".Worker", "[]") in known
 
 
+@pytest.mark.acceptance(40)
 def test_the_columns_are_upstreams_wish_list_and_show_fields_that_exist() -> None:
     columns = VERSION["additionalPrinterColumns"]
     narrow = [column["name"] for column in columns if not column.get("priority")]
@@ -154,17 +157,20 @@ def test_the_columns_are_upstreams_wish_list_and_show_fields_that_exist() -> Non
     assert paths <= known
 
 
+@pytest.mark.acceptance(40)
 def test_every_field_is_explained() -> None:
     elements = {path for path, _ in walk(SCHEMA) if path.endswith("[]")}
     unexplained = [path for path, schema in walk(SCHEMA) if not schema.get("description")]
     assert set(unexplained) - elements <= {".metadata"}, "the API server forbids one of metadata"
 
 
+@pytest.mark.acceptance(1)
 def test_the_schema_is_structural() -> None:
     untyped = [path for path, schema in walk(SCHEMA) if "type" not in schema]
     assert untyped == []
 
 
+@pytest.mark.acceptance(8)
 def test_every_rule_says_what_to_do() -> None:
     rules = list(
         itertools.chain.from_iterable(
@@ -175,6 +181,7 @@ def test_every_rule_says_what_to_do() -> None:
     assert [rule["rule"] for rule in rules if ";" not in rule["message"]] == []
 
 
+@pytest.mark.acceptance(9)
 def test_conditions_are_a_map_by_type() -> None:
     conditions = SCHEMA["properties"]["status"]["properties"]["conditions"]
     assert conditions["x-kubernetes-list-type"] == "map"
@@ -218,6 +225,7 @@ def test_the_example_uses_the_volume_and_the_namespace_that_the_stack_makes() ->
     assert written["metadata"]["namespace"] == settings["jobs"]["namespace"]
 
 
+@pytest.mark.acceptance(1, 6)
 @pytest.mark.parametrize(
     "written",
     [
@@ -231,6 +239,7 @@ def test_what_the_types_accept_the_schema_accepts(written: dict[str, Any]) -> No
     jsonschema.validate(written, schema_of())
 
 
+@pytest.mark.acceptance(8)
 @pytest.mark.parametrize(
     "spec",
     [

@@ -27,6 +27,7 @@ def refusal(written: Any) -> dict[str, str]:
     return dict(caught.value.problems)
 
 
+@pytest.mark.acceptance(7)
 def test_what_is_left_out_has_upstreams_defaults() -> None:
     job = parse_job(document())
     assert (job.min_replicas, job.max_replicas, job.replicas) == (1, 1, 1)
@@ -35,11 +36,13 @@ def test_what_is_left_out_has_upstreams_defaults() -> None:
     assert (job.namespace, job.name, job.uid, job.generation) == ("jobs", "digits", "u", 3)
 
 
+@pytest.mark.acceptance(7)
 def test_min_and_max_default_to_the_replicas_wanted() -> None:
     job = parse_job(document(worker={"replicas": 4}))
     assert (job.min_replicas, job.max_replicas) == (4, 4)
 
 
+@pytest.mark.acceptance(8, 25)
 @pytest.mark.parametrize(
     ("spec", "sizes"),
     [
@@ -94,6 +97,7 @@ def test_the_template_is_the_one_that_was_written_nulls_and_all() -> None:
     assert written == before
 
 
+@pytest.mark.acceptance(6)
 @pytest.mark.parametrize(
     "spelling",
     [
@@ -154,6 +158,7 @@ spec:
 """
 
 
+@pytest.mark.acceptance(1)
 def test_an_old_job_of_upstreams_form_is_understood() -> None:
     job = parse_job(yaml.safe_load(UPSTREAM_IMAGENET))
     assert job.rdzv_endpoint == "etcd-service:2379"
@@ -173,6 +178,7 @@ def test_what_the_api_server_adds_does_not_disturb() -> None:
     assert parse_job(written).labels == {"team": "vision"}
 
 
+@pytest.mark.acceptance(4)
 def test_the_container_that_trains_is_upstreams_or_the_first() -> None:
     def named(*names: str) -> dict[str, Any]:
         return {"spec": {"containers": [{"name": name} for name in names]}}

@@ -10,6 +10,7 @@ from tests.test_job import document, refusal
 WORKER = "spec.replicaSpecs.Worker"
 
 
+@pytest.mark.acceptance(8)
 @pytest.mark.parametrize(
     ("spec", "path", "says"),
     [
@@ -146,6 +147,7 @@ def test_a_wrong_field_is_refused_by_its_path(spec: dict[str, Any], path: str, s
     assert says in said[path]
 
 
+@pytest.mark.acceptance(8)
 @pytest.mark.parametrize(
     ("change", "path", "says"),
     [
@@ -182,6 +184,7 @@ def test_a_wrong_document_is_refused_by_its_path(change: Any, path: str, says: s
     assert says in refusal(written)[path]
 
 
+@pytest.mark.acceptance(2, 8)
 @pytest.mark.parametrize(
     ("length", "most", "fits"),
     [(54, 10, True), (55, 10, False), (53, 11, True), (54, 11, False)],

@@ -438,6 +438,7 @@ def test_events_of_strangers_and_of_old_worlds_change_nothing() -> None:
     assert story.state.members["a"].state is MemberState.ACTIVE
 
 
+@pytest.mark.acceptance(24)
 def test_a_world_that_hangs_is_restarted_and_counts_as_a_failure() -> None:
     story = running("a", "b", limits=replace(LIMITS, desired_size=2))
     story.on(worlds.Stalled(world=1, message="no step for 60 s"))

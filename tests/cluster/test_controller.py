@@ -29,6 +29,7 @@ def condition(job: Object, kind: str) -> Object:
     return next((c for c in found if c["type"] == kind), {})
 
 
+@pytest.mark.acceptance(2, 36)
 async def test_the_pods_of_a_job_are_created_once_and_are_its_own(
     namespace: Namespace, controller: ControllerProcess
 ) -> None:
@@ -53,6 +54,7 @@ async def test_the_pods_of_a_job_are_created_once_and_are_its_own(
     assert names(policies) == {"digits"}
 
 
+@pytest.mark.acceptance(11)
 async def test_a_job_says_that_it_runs_once_enough_workers_are_ready(
     namespace: Namespace, controller: ControllerProcess
 ) -> None:
@@ -88,6 +90,7 @@ async def test_a_pod_that_was_deleted_is_replaced_and_the_others_stay(
     assert len(uids(pods) & uids(replaced)) == 2
 
 
+@pytest.mark.acceptance(12)
 async def test_a_pod_that_exits_with_success_ends_the_job_and_tells_it_once(
     namespace: Namespace, controller: ControllerProcess
 ) -> None:
@@ -103,6 +106,7 @@ async def test_a_pod_that_exits_with_success_ends_the_job_and_tells_it_once(
     assert [(event["reason"], event["count"]) for event in events] == [("ElasticJobSucceeded", 1)]
 
 
+@pytest.mark.acceptance(36, 37)
 async def test_a_job_that_is_deleted_gets_no_more_pods(
     namespace: Namespace, controller: ControllerProcess
 ) -> None:
@@ -123,6 +127,7 @@ async def test_a_job_that_is_deleted_gets_no_more_pods(
     await namespace.until_pods(is_new)
 
 
+@pytest.mark.acceptance(7)
 async def test_a_job_that_cannot_be_used_says_so_and_others_go_on(
     namespace: Namespace, controller: ControllerProcess
 ) -> None:
@@ -142,6 +147,7 @@ async def test_a_job_that_cannot_be_used_says_so_and_others_go_on(
     assert names(await namespace.until_pods(lambda found: len(found) == 1)) == {"digits-worker-0"}
 
 
+@pytest.mark.acceptance(35)
 async def test_a_job_that_has_ended_is_deleted_when_its_time_to_live_is_over(
     namespace: Namespace, controller: ControllerProcess
 ) -> None:
@@ -152,6 +158,7 @@ async def test_a_job_that_has_ended_is_deleted_when_its_time_to_live_is_over(
     await until(namespace.kube, kinds.JOBS, namespace.name, lambda jobs: not jobs)
 
 
+@pytest.mark.acceptance(29)
 async def test_a_suspended_job_gives_its_pods_back_and_gets_new_ones_when_it_goes_on(
     namespace: Namespace, controller: ControllerProcess
 ) -> None:

@@ -12,6 +12,7 @@ from tests.controller.builders import NOW, after, applied, deleted, job, pod, se
 LEFT = (pod(0, "Succeeded"), pod(1), pod(2, "Pending", node=None), pod(3, "Failed"))
 
 
+@pytest.mark.acceptance(34)
 @pytest.mark.parametrize(
     ("policy", "reason", "seconds", "gone"),
     [
@@ -72,6 +73,7 @@ def test_a_time_to_live_of_zero_works() -> None:
     assert plan.status.is_true("Succeeded")
 
 
+@pytest.mark.acceptance(35)
 def test_a_time_to_live_may_be_set_after_the_end() -> None:
     ended = reconcile(job(), seen(pod(0, "Succeeded")), NOW)
     rest = applied(seen(pod(0, "Succeeded")), ended)

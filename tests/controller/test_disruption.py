@@ -67,6 +67,7 @@ def test_a_disrupted_worker_is_removed_at_once_and_no_failure_counted() -> None:
     assert "Disrupted" in reasons(plan)
 
 
+@pytest.mark.acceptance(17)
 def test_each_disruption_is_counted_once_however_often_it_is_seen() -> None:
     drained = seen(pod(0, disrupted=True), pod(1), pod(2))
     first = reconcile(job(), drained, NOW)

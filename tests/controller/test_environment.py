@@ -10,6 +10,7 @@ from tests.controller.builders import built, environment, job, with_container
 LOCAL = CoordinatorAddress("ws://127.0.0.1:9000", local=True, token="secret")
 
 
+@pytest.mark.acceptance(3, 5)
 def test_the_agent_is_told_where_the_coordinator_is_and_who_it_is() -> None:
     told = environment(built(job(backoffLimit=4)))
     address = {"fieldRef": {"fieldPath": "status.podIP"}}
@@ -27,6 +28,7 @@ def test_the_agent_is_told_where_the_coordinator_is_and_who_it_is() -> None:
     }
 
 
+@pytest.mark.acceptance(5)
 def test_with_an_external_rendezvous_upstreams_settings_go_in() -> None:
     this = job(rdzvEndpoint="etcd-service:2379")
     manifest = built(this, attempt=2)
@@ -41,6 +43,7 @@ def test_with_an_external_rendezvous_upstreams_settings_go_in() -> None:
     assert "spotrain-trust" not in [v["name"] for v in manifest["spec"]["volumes"]]
 
 
+@pytest.mark.acceptance(4)
 def test_what_the_user_set_wins() -> None:
     mine = {"name": "PET_RDZV_BACKEND", "value": "c10d"}
     template = {"spec": {"containers": [{"name": "w", "image": "i", "env": [mine]}]}}
@@ -50,6 +53,7 @@ def test_what_the_user_set_wins() -> None:
     assert variables[-1] == mine, "theirs come last, so that they may refer to ours"
 
 
+@pytest.mark.acceptance(4)
 def test_settings_reach_only_the_container_that_trains() -> None:
     sidecar = {"name": "sidecar", "image": "s"}
     this = with_container(sidecar, spec={"initContainers": [{"name": "init", "image": "i"}]})
@@ -59,6 +63,7 @@ def test_settings_reach_only_the_container_that_trains() -> None:
     assert "PET_NNODES" in environment(manifest, 1)
 
 
+@pytest.mark.acceptance(4)
 def test_without_upstreams_name_the_first_container_trains() -> None:
     two = [{"name": "train", "image": "i"}, {"name": "log", "image": "l"}]
     manifest = built(job(worker={"template": {"spec": {"containers": two}}}))

@@ -25,6 +25,7 @@ from tests.controller.builders import (
 NO_NODE = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
 
 
+@pytest.mark.acceptance(11)
 @pytest.mark.parametrize(
     ("observed", "status", "reason"),
     [
@@ -53,6 +54,7 @@ def test_running_means_that_min_workers_are_ready(
     assert (running.status, running.reason) == (status, reason)
 
 
+@pytest.mark.acceptance(11)
 def test_the_schedulers_words_reach_the_status() -> None:
     waiting = seen(pod(0, "Pending", node=None, unschedulable=NO_NODE))
     running = reconcile(job(), waiting, NOW).status.condition("Running")
@@ -60,6 +62,7 @@ def test_the_schedulers_words_reach_the_status() -> None:
     assert NO_NODE in running.message
 
 
+@pytest.mark.acceptance(11)
 def test_below_min_a_job_that_ran_is_restarting_until_it_runs_again() -> None:
     this = job(minReplicas=3)
     lost = changed(started(this), 1, phase="Failed", ready=False, exit_code=137)

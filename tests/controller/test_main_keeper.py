@@ -76,6 +76,7 @@ def seen(job: Object) -> SeenJob:
     return found
 
 
+@pytest.mark.acceptance(34)
 async def test_the_status_is_written_first_and_no_pod_starts_before_its_protection() -> None:
     written = stored({"state": "Pending"}, "2")
     kept = Kept(stored(), patch=[written], create=[{}, {}, Enough()])
@@ -122,6 +123,7 @@ async def test_a_pod_that_is_gone_already_is_removed_enough() -> None:
     ]
 
 
+@pytest.mark.acceptance(30)
 async def test_a_job_that_others_manage_is_not_touched() -> None:
     kept = Kept(stored(managedBy="kueue.x-k8s.io/multikueue"))
     assert await kept.keeper._look() > 0
@@ -157,6 +159,7 @@ async def test_the_coordinator_hears_of_the_pod_that_joined_and_not_of_its_repla
     assert lost == [member.view.name]
 
 
+@pytest.mark.acceptance(40)
 def test_the_same_news_has_the_same_name_and_other_news_another() -> None:
     job = seen(stored())
     first = event_body(job, Event("Normal", "Disrupted", "a"), NOW)

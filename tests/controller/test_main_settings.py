@@ -63,6 +63,7 @@ def test_a_value_that_cannot_be_used_is_named_with_its_variable(name: str, value
     assert value.upper() in str(refused.value).upper()
 
 
+@pytest.mark.acceptance(40)
 @pytest.mark.parametrize(
     ("path", "is_ready", "status"),
     [

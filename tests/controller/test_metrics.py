@@ -72,6 +72,7 @@ class Page(CollectorRegistry):
         return [line for line in self.samples() if line.startswith((f"{name}{{", f"{name} "))]
 
 
+@pytest.mark.acceptance(40)
 def test_a_job_that_trains_says_all_that_is_known_of_it() -> None:
     assert Page(TRAINING).samples() == [
         'spotrain_job_info{capacity="spot",gpu="t4",job="digits",namespace="jobs",'
@@ -99,6 +100,7 @@ def test_a_job_that_trains_says_all_that_is_known_of_it() -> None:
     ]
 
 
+@pytest.mark.acceptance(40)
 def test_every_metric_says_what_it_is() -> None:
     text = str(Page(TRAINING))
     for metric in JOB_METRICS:

@@ -103,6 +103,7 @@ def test_the_termination_message_comes_before_the_pods_own() -> None:
     assert view(both).message == "ValueError: x"
 
 
+@pytest.mark.acceptance(17)
 def test_readiness_and_disruption_are_read_from_conditions() -> None:
     conditions = [
         {"type": "Ready", "status": "True"},
@@ -149,6 +150,7 @@ def test_a_pod_that_is_no_worker_is_left_out(metadata: dict[str, Any]) -> None:
     assert view_pod(pod(**metadata)) is None
 
 
+@pytest.mark.acceptance(37)
 def test_a_job_has_only_the_pods_of_its_own_uid_in_the_order_of_their_index() -> None:
     def made(name: str, index: str, **changes: Any) -> Any:
         return view_pod(pod(name=name, labels={"replica-index": index}, **changes))

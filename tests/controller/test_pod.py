@@ -17,6 +17,7 @@ with warnings.catch_warnings():
     import kubernetes_validate
 
 
+@pytest.mark.acceptance(2)
 def test_the_pod_has_upstreams_name_and_four_labels() -> None:
     metadata = built(job())["metadata"]
     assert metadata["name"] == "digits-worker-1"
@@ -29,6 +30,7 @@ def test_the_pod_has_upstreams_name_and_four_labels() -> None:
     }
 
 
+@pytest.mark.acceptance(2, 36)
 def test_the_garbage_collector_knows_the_owner_and_no_finalizer_is_needed() -> None:
     metadata = built(job())["metadata"]
     assert metadata["ownerReferences"] == [
@@ -44,6 +46,7 @@ def test_the_garbage_collector_knows_the_owner_and_no_finalizer_is_needed() -> N
     assert "finalizers" not in metadata
 
 
+@pytest.mark.acceptance(33)
 def test_the_template_stays_as_the_user_wrote_it() -> None:
     spec: dict[str, Any] = {
         "priorityClassName": "low",
@@ -61,6 +64,7 @@ def test_the_template_stays_as_the_user_wrote_it() -> None:
     assert {key: manifest["spec"][key] for key in kept} == {key: spec[key] for key in kept}
 
 
+@pytest.mark.acceptance(30)
 def test_labels_and_annotations_of_the_template_are_kept() -> None:
     template = {
         "metadata": {
@@ -84,6 +88,7 @@ def test_labels_and_annotations_of_the_template_are_kept() -> None:
     assert (metadata["name"], "generateName" in metadata) == ("digits-worker-1", False)
 
 
+@pytest.mark.acceptance(14)
 @pytest.mark.parametrize(
     ("policy", "pods"),
     [("ExitCode", "Never"), ("Never", "Never"), ("OnFailure", "OnFailure"), ("Always", "Always")],

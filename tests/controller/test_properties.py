@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -40,6 +41,7 @@ def test_applying_a_plan_leaves_nothing_to_do(history: tuple[ElasticJob, Observe
     assert (again.actions, again.events) == ((), ())
 
 
+@pytest.mark.acceptance(37)
 @given(histories())
 def test_a_crash_between_the_status_and_the_actions_changes_nothing(
     history: tuple[ElasticJob, Observed],
@@ -52,6 +54,7 @@ def test_a_crash_between_the_status_and_the_actions_changes_nothing(
     assert again.events == ()
 
 
+@pytest.mark.acceptance(18, 27)
 @given(histories())
 def test_there_are_never_more_workers_than_wanted_nor_two_of_one_index(
     history: tuple[ElasticJob, Observed],
@@ -77,6 +80,7 @@ def test_pods_are_removed_once_and_none_is_made_for_a_job_that_waits_or_has_ende
         assert created(plan) == []
 
 
+@pytest.mark.acceptance(12)
 @given(histories())
 def test_a_job_that_has_ended_never_changes_its_mind(history: tuple[ElasticJob, Observed]) -> None:
     this, observed = history
@@ -126,6 +130,7 @@ def test_every_job_comes_to_rest_with_the_workers_it_wants(
         assert final.status.state == "Running"
 
 
+@pytest.mark.acceptance(27, 37)
 @given(
     st.lists(
         st.tuples(

@@ -19,17 +19,20 @@ from tests.controller.builders import (
 )
 
 
+@pytest.mark.acceptance(30)
 def test_another_controllers_job_is_left_alone() -> None:
     foreign = job(managedBy="kueue.x-k8s.io/multikueue")
     observed = started(job())
     assert reconcile(foreign, observed, NOW) == Plan(observed.status)
 
 
+@pytest.mark.acceptance(30)
 @pytest.mark.parametrize("ours", ["", "spotrain.dev/spotrain-controller"])
 def test_our_own_name_means_us(ours: str) -> None:
     assert created(reconcile(job(managedBy=ours), seen(), NOW)) == [0, 1, 2]
 
 
+@pytest.mark.acceptance(10)
 def test_a_new_job_is_on_record_from_its_first_look() -> None:
     status = reconcile(job(), seen(), NOW).status
     assert status.start_time == NOW
@@ -38,6 +41,7 @@ def test_a_new_job_is_on_record_from_its_first_look() -> None:
     assert status.is_true("Created")
 
 
+@pytest.mark.acceptance(17)
 def test_a_drained_worker_comes_back_under_its_own_index() -> None:
     this = job()
     drained = changed(started(this), 1, disrupted=True, deleting=True)
@@ -49,6 +53,7 @@ def test_a_drained_worker_comes_back_under_its_own_index() -> None:
     assert second.status.restarts.failures == 0
 
 
+@pytest.mark.acceptance(26)
 def test_scaling_up_touches_no_running_worker() -> None:
     running = started(job(maxReplicas=6))
     plan = reconcile(job(maxReplicas=6, worker={"replicas": 5}), running, NOW)

@@ -13,6 +13,7 @@ def test_a_new_job_gets_all_its_workers() -> None:
     assert size(job(), seen(), leaving=NOBODY).create == (0, 1, 2)
 
 
+@pytest.mark.acceptance(26, 27)
 @pytest.mark.parametrize(
     ("present", "expected"),
     [
@@ -31,6 +32,7 @@ def test_missing_workers_get_the_lowest_free_indexes(
     assert size(job(), seen(*present), leaving=NOBODY).create == expected
 
 
+@pytest.mark.acceptance(18, 27)
 def test_a_worker_that_another_policy_removes_is_replaced_only_when_it_is_gone() -> None:
     sizing = size(job(), seen(pod(0), pod(1), pod(2)), leaving=frozenset({"uid-1"}))
     assert sizing.create == ()
@@ -40,6 +42,7 @@ def test_a_worker_that_another_policy_removes_is_replaced_only_when_it_is_gone()
 FOUR = {"maxReplicas": 8, "worker": {"replicas": 3}}
 
 
+@pytest.mark.acceptance(26)
 @pytest.mark.parametrize(
     ("odd_one", "leaver"),
     [
@@ -64,6 +67,7 @@ def test_scaling_down_takes_the_worker_that_does_least_good(
     assert sizing.create == ()
 
 
+@pytest.mark.acceptance(26)
 def test_unscheduled_goes_before_not_ready_before_doomed_before_the_highest_index() -> None:
     this = job(minReplicas=1, maxReplicas=8, worker={"replicas": 1})
     pods = [
@@ -77,6 +81,7 @@ def test_unscheduled_goes_before_not_ready_before_doomed_before_the_highest_inde
     assert order == ["0", "1", "2", "4"]
 
 
+@pytest.mark.acceptance(26, 27)
 def test_while_surplus_pods_terminate_at_their_own_speed_none_is_created() -> None:
     """Upstream refilled the low indexes here, and then deleted again: a churn without an end."""
     this = job(minReplicas=1, maxReplicas=8, worker={"replicas": 2})

@@ -4,6 +4,7 @@ import contextlib
 import copy
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,6 +58,7 @@ FULL = document(
 )
 
 
+@pytest.mark.acceptance(7)
 @given(place=st.sampled_from(places(FULL)), value=anything)
 def test_no_slip_anywhere_is_more_than_a_refusal(place: tuple[Any, ...], value: Any) -> None:
     """Whatever stands wherever: either a pod can be built from it, or it is refused."""

@@ -59,6 +59,7 @@ statuses = st.builds(
 )
 
 
+@pytest.mark.acceptance(10)
 @given(statuses)
 def test_a_status_comes_back_as_it_was_written(status: JobStatus) -> None:
     assert JobStatus.from_document(status.to_document()) == status
@@ -102,6 +103,7 @@ def changed(status: JobStatus, *news: Condition, now: datetime) -> JobStatus:
     return set_conditions(status, *news, generation=7, now=now)
 
 
+@pytest.mark.acceptance(9)
 def test_a_condition_keeps_its_time_while_its_truth_stays() -> None:
     first = changed(JobStatus(), holds("Running", "A", "one"), now=NOW)
     second = changed(first, holds("Running", "B", "two"), now=after(9))
@@ -115,6 +117,7 @@ def test_a_condition_keeps_its_time_while_its_truth_stays() -> None:
     assert second.conditions[0].observed_generation == 7
 
 
+@pytest.mark.acceptance(9)
 def test_conditions_are_unique_and_one_that_never_held_is_not_mentioned() -> None:
     status = changed(JobStatus(), fails("Suspended", "X", ""), fails("Running", "Y", ""), now=NOW)
     again = changed(status, fails("Running", "Z", ""), now=NOW)

@@ -1,5 +1,7 @@
 """A suspended job holds no node; resuming is a new start."""
 
+import pytest
+
 from spotrain.controller.model import CreatePod
 from spotrain.controller.reconcile import reconcile
 from tests.controller.builders import (
@@ -19,6 +21,7 @@ from tests.controller.builders import (
 )
 
 
+@pytest.mark.acceptance(29)
 def test_a_job_that_is_created_suspended_gets_no_pods() -> None:
     plan = reconcile(job(suspend=True), seen(), NOW)
     assert plan.actions == ()
@@ -27,6 +30,7 @@ def test_a_job_that_is_created_suspended_gets_no_pods() -> None:
     assert plan.status.state == "Suspended"
 
 
+@pytest.mark.acceptance(29)
 def test_suspending_a_running_job_lets_every_worker_leave_in_its_own_time() -> None:
     this = job()
     plan = reconcile(job(suspend=True), started(this), NOW)
@@ -45,6 +49,7 @@ def test_a_suspended_job_is_quiet() -> None:
     assert (second.actions, second.events) == ((), ())
 
 
+@pytest.mark.acceptance(29)
 def test_resuming_starts_a_new_attempt_with_its_own_clock_and_rendezvous() -> None:
     spec = {"rdzvEndpoint": "etcd-service:2379"}
     suspended = reconcile(job(suspend=True, **spec), started(job(**spec)), NOW)
