@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tests.acceptance.marked import ROOT, Shown, find_shown
@@ -57,9 +57,8 @@ def tests_of(mutation: Mutation, shown: Sequence[Shown]) -> list[Shown]:
     return [s for s in meant if s.where == "cluster"] if mutation.cluster else unit or meant
 
 
-def try_out(mutations: Sequence[Mutation], shown: Sequence[Shown]) -> dict[str, str]:
-    """Digest of each mutation -> the test that noticed it."""
-    failures = {}
+def try_out(mutations: Sequence[Mutation], shown: Sequence[Shown]) -> Iterator[tuple[str, str]]:
+    """(digest, the test that noticed) of each mutation."""
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "tree"
         copy_tree(tree)
@@ -70,8 +69,7 @@ def try_out(mutations: Sequence[Mutation], shown: Sequence[Shown]) -> dict[str, 
             failed = run_tests(tree, tests_of(mutation, shown))
             source.write_text(text)
             print(f"{mutation.items} {mutation.what}: {failed or 'NOT NOTICED'}", flush=True)
-            failures[mutation.digest] = failed
-    return failures
+            yield mutation.digest, failed
 
 
 def main() -> int:
@@ -83,8 +81,9 @@ def main() -> int:
     if not chosen.page:
         kept = {m.digest: record.get(m.digest, "") for m in MUTATIONS if chosen.new}
         record = {digest: failed for digest, failed in kept.items() if failed}
-        record |= try_out([m for m in MUTATIONS if m.digest not in record], shown)
-        RECORD.write_text(json.dumps(dict(sorted(record.items())), indent=2) + "\n")
+        for digest, failed in try_out([m for m in MUTATIONS if m.digest not in record], shown):
+            record[digest] = failed
+            RECORD.write_text(json.dumps(dict(sorted(record.items())), indent=2) + "\n")
     PAGE.write_text(render(shown, record))
     unnoticed = [m.what for m in MUTATIONS if not record.get(m.digest)]
     for what in unnoticed:

@@ -221,11 +221,11 @@ MUTATIONS: Final = (
         new="",
     ),
     _in(
-        "disruption",
+        "silence",
         18,
         what="stuck pods are waited for",
-        old="        if force_at <= now:\n",
-        new="        if force_at <= now and False:\n",
+        old="        stuck = pod.delete_by + timedelta(seconds=FORCE_AFTER_SECONDS)\n",
+        new="        stuck = None\n",
     ),
     _in(
         "drains",
@@ -267,7 +267,7 @@ MUTATIONS: Final = (
         what="scaling beyond the limits is refused",
         file=CRD,
         old="oldSelf.hasValue() || ((!has(self.minReplicas) ||",
-        new="((!has(self.minReplicas) ||",
+        new="(oldSelf.hasValue() && false) || ((!has(self.minReplicas) ||",
         cluster=True,
     ),
     _in(
@@ -281,8 +281,8 @@ MUTATIONS: Final = (
         "replicas",
         27,
         what="pods on their way out are not counted",
-        old="    room = job.replicas - len(observed.pods)\n",
-        new="    room = job.replicas - len(staying)\n",
+        old="    room = wanted - len(observed.pods)\n",
+        new="    room = wanted - len(staying)\n",
     ),
     _in(
         "reconcile",
@@ -304,6 +304,20 @@ MUTATIONS: Final = (
         what="pods know nothing of their queue",
         old="{**queues, **(metadata",
         new="{**(metadata",
+    ),
+    _in(
+        "gang",
+        31,
+        what="gangs of all replicas",
+        old='    spec = {"minMember": job.min_replicas}\n',
+        new='    spec = {"minMember": job.replicas}\n',
+    ),
+    _in(
+        "gang",
+        31,
+        what="groups are made where nobody knows them",
+        old='    return wanted if wanted in observed.gang_apis else ""\n',
+        new="    return wanted\n",
     ),
     _in(
         "pod",
@@ -348,6 +362,13 @@ MUTATIONS: Final = (
         what="a namesake's pods are adopted",
         old=" and pod.owner == seen.uid)",
         new=")",
+    ),
+    _in(
+        "election",
+        38,
+        what="anybody takes the lease",
+        old="    if lease.holder and now < over_at:\n",
+        new="    if False:\n",
     ),
     Mutation(
         items=(40,),

@@ -1,5 +1,7 @@
 """The policies together."""
 
+from dataclasses import replace
+
 import pytest
 
 from spotrain.controller.model import CreatePod, Plan
@@ -14,6 +16,7 @@ from tests.controller.builders import (
     created,
     deleted,
     job,
+    reasons,
     seen,
     started,
 )
@@ -74,3 +77,17 @@ def test_every_created_pod_is_the_one_that_its_action_names() -> None:
         if isinstance(action, CreatePod):
             assert action.manifest["metadata"]["name"] == action.name
             assert action.manifest["metadata"]["labels"]["replica-index"] == str(action.index)
+
+
+@pytest.mark.acceptance(25)
+def test_a_number_of_workers_outside_the_limits_is_told_once_for_each_spec() -> None:
+    this = job(maxReplicas=3, worker={"replicas": 9})
+    first = reconcile(this, seen(), NOW)
+    assert created(first) == [0, 1, 2]
+    (clamped,) = first.events
+    assert clamped.reason == "ScaleClamped"
+    assert clamped.message == ("replicas is 9, outside minReplicas 1 to maxReplicas 3; taken as 3.")
+    again = reconcile(this, applied(seen(), first), after(1))
+    assert again.events == ()
+    later = replace(this, asked_replicas=8, generation=2)
+    assert reasons(reconcile(later, applied(seen(), first), after(2))) == ["ScaleClamped"]

@@ -13,8 +13,10 @@ from spotrain.controller.kube import (
     EVENTS,
     JOBS,
     NETWORK_POLICIES,
+    POD_GROUPS,
     PODS,
     Conflict,
+    Kind,
     Kube,
     KubeError,
     NotFound,
@@ -24,6 +26,7 @@ from spotrain.controller.model import (
     Action,
     ApplyDisruptionBudget,
     ApplyNetworkPolicy,
+    ApplyPodGroup,
     CreatePod,
     DeleteDisruptionBudget,
     DeleteJob,
@@ -62,6 +65,8 @@ async def carry_out(kube: Kube, seen: SeenJob, action: Action) -> None:
             await kube.apply(NETWORK_POLICIES, seen.namespace, manifest)
         case ApplyDisruptionBudget(manifest=manifest):
             await kube.apply(DISRUPTION_BUDGETS, seen.namespace, manifest)
+        case ApplyPodGroup(api=api, manifest=manifest):
+            await kube.apply(Kind(f"/apis/{api}", POD_GROUPS), seen.namespace, manifest)
         case DeleteDisruptionBudget(name=name, uid=uid):
             with contextlib.suppress(NotFound):
                 await kube.delete(DISRUPTION_BUDGETS, seen.namespace, name, uid=uid)

@@ -62,6 +62,8 @@ class Cluster:
     prices: Mirror[Prices] = field(init=False)
     scale_ups: Mirror[Word] = field(init=False)
     survey: Survey = field(init=False)
+    gang_apis: frozenset[str] = frozenset()
+    """API versions of the PodGroups that the API server knows."""
 
     def __post_init__(self) -> None:
         self.survey = Survey(self.concerned, self.max_gpus)

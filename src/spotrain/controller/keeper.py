@@ -143,6 +143,7 @@ class Keeper:
             world=view_world(report, clock=self._coordinator.clock(), now=now) if report else None,
             status=seen.status,
             disruption_budget=self._cluster.budget_of(seen),
+            gang_apis=self._cluster.gang_apis,
             node_lost_seconds=self._node_lost_seconds,
             board=self._cluster.board(seen, self._refusal),
         )

@@ -49,6 +49,8 @@ EVENTS: Final = Kind("/api/v1", "events")
 DISRUPTION_BUDGETS: Final = Kind("/apis/policy/v1", "poddisruptionbudgets")
 NETWORK_POLICIES: Final = Kind("/apis/networking.k8s.io/v1", "networkpolicies")
 LEASES: Final = Kind("/apis/coordination.k8s.io/v1", "leases")
+POD_GROUPS: Final = "podgroups"
+"""Of several makers, each in its own API version."""
 TOKEN_REVIEWS: Final = Kind("/apis/authentication.k8s.io/v1", "tokenreviews")
 
 
@@ -109,6 +111,14 @@ class Kube:
 
     async def get(self, kind: Kind, namespace: str, name: str) -> Object:
         return await self._ask("GET", kind.path(namespace, name))
+
+    async def serves(self, kind: Kind) -> bool:
+        """Does the API server know this kind?"""
+        try:
+            known = await self._ask("GET", kind.root)
+        except NotFound:
+            return False
+        return any(resource["name"] == kind.plural for resource in known["resources"])
 
     async def list_all(
         self, kind: Kind, namespace: str = "", *, selector: Mapping[str, str] | None = None

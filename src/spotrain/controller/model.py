@@ -1,12 +1,25 @@
-"""What the controller sees of the world, and what it may decide: the vocabulary of `reconcile`."""
+"""The vocabulary of `reconcile`: what it sees of the world; what it decides is in `plan`."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from spotrain import contract
 from spotrain.controller.board import Board
+from spotrain.controller.plan import (
+    Action,
+    ApplyDisruptionBudget,
+    ApplyNetworkPolicy,
+    ApplyPodGroup,
+    CreatePod,
+    DeleteDisruptionBudget,
+    DeleteJob,
+    DeletePod,
+    Event,
+    Plan,
+    RestartWorld,
+    earliest,
+)
 from spotrain.controller.status import JobStatus
 from spotrain.job import Pool
 
@@ -15,6 +28,7 @@ __all__ = [
     "Action",
     "ApplyDisruptionBudget",
     "ApplyNetworkPolicy",
+    "ApplyPodGroup",
     "Board",
     "BudgetView",
     "CoordinatorAddress",
@@ -35,7 +49,6 @@ __all__ = [
 ]
 
 
-# --- Seen -------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class PodView:
     """A worker's pod. Whoever observes hands over only pods owned by this very job (its uid)."""
@@ -150,100 +163,10 @@ class Observed:
     """None: the coordinator knows nothing of the job."""
     status: JobStatus = field(default_factory=JobStatus)
     disruption_budget: BudgetView | None = None
+    gang_apis: frozenset[str] = frozenset()
+    """API versions of the PodGroups that the cluster knows."""
     coordinator: CoordinatorAddress = CLUSTER_COORDINATOR
     node_lost_seconds: float = 30.0
     """A node that is silent for longer is not waited for."""
     board: Board = field(default_factory=Board)
     """What concerns the job and is none of its own: prices, other jobs, the autoscaler's word."""
-
-
-# --- Decided ----------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class CreatePod:
-    """A pod of that name that is there already is no error: the next look decides again."""
-
-    name: str
-    index: int
-    manifest: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class DeletePod:
-    """To be done with the uid as precondition, so that a namesake is never hit."""
-
-    name: str
-    uid: str
-    grace_seconds: int | None
-    """None: the pod's own grace period."""
-    reason: str
-
-
-@dataclass(frozen=True)
-class ApplyNetworkPolicy:
-    """Server-side apply: asserting it again changes nothing."""
-
-    manifest: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class ApplyDisruptionBudget:
-    """Server-side apply, as above."""
-
-    manifest: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class DeleteDisruptionBudget:
-    name: str
-    uid: str
-
-
-@dataclass(frozen=True)
-class RestartWorld:
-    """The coordinator's to do; for a world that is over already it changes nothing."""
-
-    number: int
-    message: str
-
-
-@dataclass(frozen=True)
-class DeleteJob:
-    """The time to live after the job's end is over."""
-
-
-Action = (
-    CreatePod
-    | DeletePod
-    | ApplyNetworkPolicy
-    | ApplyDisruptionBudget
-    | DeleteDisruptionBudget
-    | RestartWorld
-    | DeleteJob
-)
-
-
-@dataclass(frozen=True)
-class Event:
-    type: Literal["Normal", "Warning"]
-    reason: str
-    message: str
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Whoever carries it out writes `status` first, then acts in order, and stops at a conflict.
-
-    So a job's end is on record before its pods go, and a failure is counted before its traces are
-    removed: whatever breaks half-way, the next look at the cluster comes to the same plan.
-    """
-
-    status: JobStatus
-    actions: tuple[Action, ...] = ()
-    events: tuple[Event, ...] = ()
-    requeue_at: datetime | None = None
-    """When to look again although nothing was reported; None: no need."""
-
-
-def earliest(*moments: datetime | None) -> datetime | None:
-    """The first of the moments at which something is due, if anything is."""
-    return min((moment for moment in moments if moment), default=None)

@@ -16,6 +16,7 @@ from spotrain.controller.disruption import Disruptions, find_disruptions
 from spotrain.controller.events import end_event, training_events
 from spotrain.controller.evictions import keep_budget
 from spotrain.controller.failure import Failures, find_failures
+from spotrain.controller.gang import form_gang, gang_api, join_gang
 from spotrain.controller.health import restarting_condition, running_condition
 from spotrain.controller.model import (
     Action,
@@ -149,15 +150,16 @@ def _creations(
     if place.obstacle or not indexes:
         return ()
     job, coordinator = case.job, case.observed.coordinator
+    gang = gang_api(job, case.observed)
     pods = (
         CreatePod(
             worker_name(job.name, index),
             index,
-            build_pod(job, index, place.offer, coordinator, attempt=attempt),
+            join_gang(build_pod(job, index, place.offer, coordinator, attempt=attempt), job, gang),
         )
         for index in indexes
     )
-    return (ApplyNetworkPolicy(build_network_policy(job)), *pods)
+    return (ApplyNetworkPolicy(build_network_policy(job)), *form_gang(job, gang), *pods)
 
 
 def _suspend(case: _Case) -> Plan:

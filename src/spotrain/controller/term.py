@@ -12,9 +12,10 @@ from spotrain import worlds
 from spotrain.controller import trust
 from spotrain.controller.bearer import Reader, Reviewer
 from spotrain.controller.cluster import Cluster
+from spotrain.controller.gang import GANG_APIS
 from spotrain.controller.job_collector import JobCollector
 from spotrain.controller.keeper import Keeper
-from spotrain.controller.kube import Kube
+from spotrain.controller.kube import POD_GROUPS, Kind, Kube
 from spotrain.controller.limits import limits_of
 from spotrain.controller.meters import Meters
 from spotrain.controller.mirror import Name
@@ -28,6 +29,13 @@ from spotrain.coordinator.server import Coordinator
 from spotrain.job import JobError
 
 logger = logging.getLogger(__name__)
+
+
+async def find_gang_apis(kube: Kube) -> frozenset[str]:
+    """Looked for at the beginning of a term: a gang scheduler is installed once."""
+    kinds = {api: Kind(f"/apis/{api}", POD_GROUPS) for api in GANG_APIS}
+    return frozenset([api for api, kind in kinds.items() if await kube.serves(kind)])
+
 
 Front = Callable[[Coordinator | None], None]
 """Puts the coordinator behind the port that agents connect to, or takes it away."""
@@ -85,6 +93,7 @@ class Term:
                 async with asyncio.TaskGroup() as group:
                     for mirror in (*self.cluster.mirrors, *self.cluster.advisers):
                         group.create_task(mirror.follow(self._kube))
+                    self.cluster.gang_apis = await find_gang_apis(self._kube)
                     # An agent of a job that is not known yet would be sent away.
                     await self.cluster.known()
                     front(self.coordinator)

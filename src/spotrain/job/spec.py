@@ -56,7 +56,7 @@ class Budget(Section):
 
 
 class SchedulingPolicy(Section):
-    """Upstream's field, accepted so that old jobs apply; minReplicas is what counts."""
+    """Its presence asks for a gang of minReplicas, whatever upstream's field in it says."""
 
     min_available: int | None = None
 

@@ -20,6 +20,7 @@ from spotrain.controller.model import (
     Action,
     ApplyDisruptionBudget,
     ApplyNetworkPolicy,
+    ApplyPodGroup,
     CoordinatorAddress,
     CreatePod,
     DeleteDisruptionBudget,
@@ -158,6 +159,8 @@ class Engine:
                 self._coordinator.stall(self._key, number, message)
             case ApplyNetworkPolicy() | ApplyDisruptionBudget() | DeleteDisruptionBudget():
                 pass  # loopback has no network policies, and nobody evicts pods here
+            case ApplyPodGroup():
+                pass  # no gang scheduler either
             case DeleteJob():
                 pass  # one engine runs one job
 
