@@ -371,6 +371,13 @@ MUTATIONS: Final = (
         new="    if False:\n",
     ),
     Mutation(
+        items=(39,),
+        what="the controller may read every secret of its namespace",
+        file="k8s/rbac.yaml",
+        old="    resourceNames: [spotrain-coordinator-tls]\n",
+        new="",
+    ),
+    Mutation(
         items=(40,),
         what="a column is missing",
         file=CRD,

@@ -42,6 +42,11 @@ UNSEEN: dict[Right, str] = {
     ("policy", "poddisruptionbudgets", "create"): "as above",
     ("policy", "poddisruptionbudgets", "patch"): "of jobs that ask for one",
     ("policy", "poddisruptionbudgets", "delete"): "of jobs that ask for one",
+    **{
+        (group, "podgroups", verb): "where a gang scheduler is installed"
+        for group in ("scheduling.x-k8s.io", "scheduling.volcano.sh")
+        for verb in ("create", "patch")
+    },
     (JOBS, "elasticjobs", "get"): "after a write that came too late",
     ("", "pods", "get"): "of a pod that is in the way",
     ("", "events", "patch"): "the same news again",
@@ -290,6 +295,10 @@ policy/poddisruptionbudgets: delete
 policy/poddisruptionbudgets: list
 policy/poddisruptionbudgets: patch
 policy/poddisruptionbudgets: watch
+scheduling.volcano.sh/podgroups: create
+scheduling.volcano.sh/podgroups: patch
+scheduling.x-k8s.io/podgroups: create
+scheduling.x-k8s.io/podgroups: patch
 """
 SNAPSHOT_OWN_NAMESPACE = """
 /configmaps['spotrain-pools', 'spotrain-prices']: list
