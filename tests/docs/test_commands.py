@@ -52,6 +52,17 @@ def test_every_target_of_make_exists() -> None:
     assert used <= targets
 
 
+def test_every_file_that_a_command_reads_exists() -> None:
+    read = {
+        file
+        for command in commands("docker", "kubectl")
+        for option, file in pairwise(command.words)
+        if option == "-f" and "/" in file
+    }
+    assert len(read) > 2
+    assert [file for file in read if not (ROOT / file).is_file()] == []
+
+
 def test_every_module_that_is_run_exists() -> None:
     modules = {
         module
