@@ -1,7 +1,5 @@
 """A whole control plane: scheduler and controller manager beside etcd and the API server."""
 
-import os
-import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -9,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.cluster.server import ADMIN_TOKEN, ApiServer, etcd_for_api_server
+from tests.cluster.server import ADMIN_TOKEN, ApiServer, etcd_for_api_server, running
 
 BINARIES = ("etcd", "kube-apiserver", "kube-scheduler", "kube-controller-manager")
 HEARTBEAT_SECONDS = 1.0
@@ -50,7 +48,7 @@ def control_plane(binaries: Path, folder: Path) -> Iterator[ControlPlane]:
             "controller-manager": _controller_manager(binaries, server, kubeconfig),
         }
         for name, command in commands.items():
-            stack.enter_context(_running(folder / f"{name}.log", command))
+            stack.enter_context(running(folder / f"{name}.log", command))
         yield ControlPlane(server, kubeconfig)
 
 
@@ -79,14 +77,3 @@ def _controller_manager(binaries: Path, server: ApiServer, kubeconfig: Path) -> 
         "--node-monitor-period=1s",
         f"--node-monitor-grace-period={NODE_SILENT_SECONDS}s",
     ]
-
-
-@contextmanager
-def _running(log: Path, command: list[str]) -> Iterator[None]:
-    with log.open("ab") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=output, env={"PATH": os.defpath})
-    try:
-        yield
-    finally:
-        process.kill()  # nothing of it is kept
-        process.wait()

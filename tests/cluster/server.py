@@ -4,6 +4,7 @@ import os
 import socket
 import ssl
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from spotrain import contract
+from spotrain.agent import tether
 from spotrain.controller.kube import Kube
 
 ADMIN_TOKEN = "admin-of-tests"
@@ -50,7 +52,7 @@ class ApiServer:
     def running(self) -> Iterator["subprocess.Popen[bytes]"]:
         """Ready when the context is entered."""
         log = self.folder / "api-server.log"
-        with _running(log, self.command) as process:
+        with running(log, self.command) as process:
             _await_ready(self, process, log)
             yield process
 
@@ -109,7 +111,7 @@ def _etcd(binaries: Path, folder: Path) -> Iterator[str]:
         f"--initial-advertise-peer-urls={peers}",
         f"--initial-cluster=default={peers}",
     ]
-    with _running(folder / "etcd.log", command):
+    with running(folder / "etcd.log", command):
         yield clients
 
 
@@ -144,9 +146,12 @@ def free_port() -> int:
 
 
 @contextmanager
-def _running(log: Path, command: list[str]) -> Iterator["subprocess.Popen[bytes]"]:
+def running(log: Path, command: list[str]) -> Iterator["subprocess.Popen[bytes]"]:
+    """A server until the context is left. It ends with this process, whatever ends this one."""
+    tied = [sys.executable, "-S", "-E", tether.__file__, *command]
+    environment = {"PATH": os.defpath, "SPOTRAIN_TETHER_PARENT": str(os.getpid())}
     with log.open("ab") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=output, env={"PATH": os.defpath})
+        process = subprocess.Popen(tied, stdout=output, stderr=output, env=environment)
     try:
         yield process
     finally:

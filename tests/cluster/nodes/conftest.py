@@ -3,6 +3,7 @@
 import itertools
 import os
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,16 @@ async def kube(plane: ControlPlane) -> AsyncIterator[Kube]:
 
 @pytest.fixture
 async def place(plane: ControlPlane, kube: Kube) -> Namespace:
+    return await new_place(plane, kube)
+
+
+@pytest.fixture
+async def kubelet(kube: Kube, tmp_path: Path) -> AsyncIterator[Kubelet]:
+    async with running_kubelet(kube, tmp_path) as running:
+        yield running
+
+
+async def new_place(plane: ControlPlane, kube: Kube) -> Namespace:
     """A namespace of the whole cluster, with the platform installed."""
     made = Namespace(plane.server, kube, f"nodes-{next(_numbers)}")
     await install(kube)
@@ -55,13 +66,13 @@ async def place(plane: ControlPlane, kube: Kube) -> Namespace:
     return made
 
 
-@pytest.fixture
-async def kubelet(kube: Kube, tmp_path: Path) -> AsyncIterator[Kubelet]:
+@asynccontextmanager
+async def running_kubelet(kube: Kube, folder: Path) -> AsyncIterator[Kubelet]:
     """Without nodes as yet. Its containers run in the repository's root."""
     options = Options(
-        folder=tmp_path / "kubelet",
+        folder=folder / "kubelet",
         image=Image(workdir=REPOSITORY),
-        claims={"efs": tmp_path / "efs"},
+        claims={"efs": folder / "efs"},
         images={"spotrain-training": Image(workdir=REPOSITORY / "training-image")},
         hosts=HOSTS,
         heartbeat_seconds=HEARTBEAT_SECONDS,

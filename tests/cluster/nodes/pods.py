@@ -1,9 +1,11 @@
 """Pods of shell commands, and waiting for what becomes of them."""
 
+import asyncio
 from typing import Any
 
 from spotrain.controller.kube import PODS, Kube, Object
-from tests.cluster.cluster import until
+from spotrain.local.kubelet import Kubelet
+from tests.cluster.cluster import Namespace, until
 
 
 def pod(name: str, script: str, **spec: Any) -> Object:
@@ -53,3 +55,29 @@ def ended(one: Object, container: str = "main") -> Object:
     found = next(status for status in statuses if status["name"] == container)
     state: Object = found["state"]["terminated"]
     return state
+
+
+def is_ready(one: Object) -> bool:
+    conditions = one["status"].get("conditions") or []
+    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+
+
+async def run(place: Namespace, document: Object) -> Object:
+    """The pod once it is over."""
+    await place.kube.create(PODS, place.name, document)
+    name = document["metadata"]["name"]
+    over = ("Succeeded", "Failed")
+    return await until_pod(place.kube, place.name, name, lambda one: one["status"]["phase"] in over)
+
+
+def logs(kubelet: Kubelet, place: Namespace, name: str) -> str:
+    folder = kubelet.options.folder / "pods"
+    files = sorted(folder.glob(f"{place.name}_{name}_*/logs/*/*.log"))
+    return "".join(file.read_text() for file in files)
+
+
+async def until_logged(kubelet: Kubelet, place: Namespace, name: str, text: str) -> None:
+    """A file tells nobody when it has grown, so it has to be looked at."""
+    async with asyncio.timeout(30):
+        while text not in logs(kubelet, place, name):
+            await asyncio.sleep(0.02)

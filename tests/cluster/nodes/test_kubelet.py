@@ -1,16 +1,11 @@
 """The process kubelet alone: what a pod's specification says happens to its processes."""
 
-import asyncio
-import os
-import signal
-from pathlib import Path
-
 import pytest
 
-from spotrain.controller.kube import CONFIG_MAPS, NODES, PODS, SECRETS, Object
+from spotrain.controller.kube import CONFIG_MAPS, PODS, SECRETS, Object
 from spotrain.local.kubelet import Kubelet, NodeSpec
-from tests.cluster.cluster import Namespace, until
-from tests.cluster.nodes.pods import ended, in_phase, pod, until_gone, until_pod
+from tests.cluster.cluster import Namespace
+from tests.cluster.nodes.pods import ended, in_phase, logs, pod, run, until_pod
 
 pytestmark = pytest.mark.cluster
 
@@ -18,20 +13,6 @@ pytestmark = pytest.mark.cluster
 @pytest.fixture(autouse=True)
 async def node(kubelet: Kubelet, place: Namespace) -> None:
     await kubelet.add(NodeSpec(name=f"{place.name}-a"))
-
-
-def logs(kubelet: Kubelet, place: Namespace, name: str) -> str:
-    folder = kubelet.options.folder / "pods"
-    files = sorted(folder.glob(f"{place.name}_{name}_*/logs/*/*.log"))
-    return "".join(file.read_text() for file in files)
-
-
-async def run(place: Namespace, document: Object) -> Object:
-    """The pod once it is over."""
-    await place.kube.create(PODS, place.name, document)
-    name = document["metadata"]["name"]
-    over = ("Succeeded", "Failed")
-    return await until_pod(place.kube, place.name, name, lambda one: one["status"]["phase"] in over)
 
 
 async def test_a_pod_runs_where_the_scheduler_puts_it_and_tells_how_it_ended(
@@ -158,58 +139,6 @@ async def test_a_container_that_fails_starts_again_until_it_succeeds(place: Name
     assert status["lastState"]["terminated"]["exitCode"] == 1
 
 
-async def test_a_deleted_pod_has_its_grace_period_to_leave(
-    place: Namespace, kubelet: Kubelet
-) -> None:
-    script = "trap 'echo leaving; exit 143' TERM; echo ready; while :; do sleep 0.05; done"
-    await place.kube.create(PODS, place.name, pod("g", script))
-    running = await until_pod(place.kube, place.name, "g", _ready)
-    await _until_logged(kubelet, place, "g", "ready")
-
-    uid = running["metadata"]["uid"]
-    await place.kube.delete(PODS, place.name, "g", uid=uid)
-    last = await until_pod(place.kube, place.name, "g", in_phase("Failed"))
-
-    assert last["metadata"]["deletionTimestamp"]
-    assert ended(last)["exitCode"] == 143
-    await until_gone(place.kube, place.name, uid)
-    assert logs(kubelet, place, "g") == "ready\nleaving\n"
-
-
-async def test_a_process_that_ignores_the_notice_is_killed_when_the_grace_period_is_over(
-    place: Namespace, kubelet: Kubelet
-) -> None:
-    script = "trap '' TERM; echo ready; while :; do sleep 0.05; done"
-    await place.kube.create(PODS, place.name, pod("h", script))
-    running = await until_pod(place.kube, place.name, "h", _ready)
-    await _until_logged(kubelet, place, "h", "ready")
-    pid = kubelet.pids(place.name, "h")["main"]
-
-    uid = running["metadata"]["uid"]
-    await place.kube.delete(PODS, place.name, "h", uid=uid, grace_seconds=1)
-    await until_gone(place.kube, place.name, uid)
-
-    with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)
-
-
-async def test_the_end_of_a_container_takes_its_children_along(
-    place: Namespace, kubelet: Kubelet, tmp_path: Path
-) -> None:
-    await place.kube.create(PODS, place.name, pod("i", "sleep 1000 & echo $!; wait"))
-    await until_pod(place.kube, place.name, "i", _ready)
-    await _until_logged(kubelet, place, "i", "\n")
-    child = int(logs(kubelet, place, "i"))
-
-    os.kill(kubelet.pids(place.name, "i")["main"], signal.SIGKILL)
-    over = await until_pod(place.kube, place.name, "i", in_phase("Failed"))
-
-    assert ended(over)["exitCode"] == 137
-    async with asyncio.timeout(10):
-        while Path(f"/proc/{child}").exists() and "Z" not in _state(child):
-            await asyncio.sleep(0.01)
-
-
 async def test_the_termination_message_is_what_the_container_wrote_or_the_end_of_its_log(
     place: Namespace,
 ) -> None:
@@ -242,40 +171,3 @@ async def test_what_nothing_here_would_carry_out_is_refused_with_its_name(
     over = await run(place, pod("m", "sleep 1000", container=probe))
     assert over["status"]["reason"] == "NotLocal"
     assert "readinessProbe" in over["status"]["message"]
-
-
-async def test_a_node_that_is_gone_is_noticed_by_its_silence(
-    place: Namespace, kubelet: Kubelet
-) -> None:
-    await place.kube.create(PODS, place.name, pod("n", "sleep 1000"))
-    await until_pod(place.kube, place.name, "n", _ready)
-    pid = kubelet.pids(place.name, "n")["main"]
-
-    kubelet.machines[f"{place.name}-a"].lose()
-
-    def is_unreachable(nodes: list[Object]) -> bool:
-        node = next(one for one in nodes if one["metadata"]["name"] == f"{place.name}-a")
-        taints = node["spec"].get("taints") or []
-        return any(taint["key"] == "node.kubernetes.io/unreachable" for taint in taints)
-
-    await until(place.kube, NODES, "", is_unreachable)
-    silent = await until_pod(place.kube, place.name, "n", lambda one: not _ready(one))
-    assert silent["status"]["phase"] == "Running"  # nobody could say otherwise
-    with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)
-
-
-def _ready(one: Object) -> bool:
-    conditions = one["status"].get("conditions") or []
-    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
-
-
-async def _until_logged(kubelet: Kubelet, place: Namespace, name: str, text: str) -> None:
-    """A file tells nobody when it has grown, so it has to be looked at."""
-    async with asyncio.timeout(30):
-        while text not in logs(kubelet, place, name):
-            await asyncio.sleep(0.02)
-
-
-def _state(pid: int) -> str:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]

@@ -13,9 +13,11 @@ import yaml
 from demo.digits import write_digits
 from spotrain import contract
 from spotrain.controller.kube import JOBS, NODES, PODS, Kind, Object
-from spotrain.ledger.exactness import Exactness, audit, read_commits, read_sample_log
+from spotrain.job import worker_name
 from spotrain.local.kubelet import Kubelet, NodeSpec
 from tests.cluster.cluster import Namespace, until
+from tests.cluster.nodes.processes import descendants, is_alive, open_files
+from tests.cluster.nodes.written import Written
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "k8s" / "examples"
 CLAIM = "efs"
@@ -65,6 +67,9 @@ class Training:
         if word == "/mnt/efs/output/digits":
             return f"/mnt/efs/output/{self.name}"
         return str(FOREVER) if word == "60" else word
+
+    async def job(self) -> Object:
+        return await self.place.kube.get(JOBS, self.place.name, self.name)
 
     async def change(self, spec: Object) -> None:
         self.document = await self.place.kube.patch(
@@ -150,36 +155,45 @@ class Training:
         files = sorted((self.kubelet.options.folder / "pods" / folder).glob("logs/*/*.log"))
         return "".join(file.read_text(errors="replace") for file in files)
 
+    def agent(self, name: str) -> int:
+        """Process of the agent in that pod."""
+        return self.kubelet.pids(self.place.name, name)[contract.WORKER_CONTAINER]
+
+    def pod_of_rank(self, rank: int) -> str:
+        """Name of the pod in which that rank of the newest world writes its log."""
+        log = self.written.log(self.world, rank)
+        for name in self._own_names():
+            for pid in self.kubelet.pids(self.place.name, name).values():
+                if any(str(log.resolve()) in open_files(one) for one in descendants(pid)):
+                    return name
+        raise AssertionError(f"no pod writes {log.name}")
+
+    def _own_names(self) -> list[str]:
+        return [worker_name(self.name, index) for index in range(8)]
+
     # --- What the ranks write down ---
 
     @property
-    def samples(self) -> Path:
-        return self.kubelet.options.claims[CLAIM] / "samples" / self.name
-
-    @property
-    def checkpoints(self) -> Path:
-        return self.kubelet.options.claims[CLAIM] / "output" / self.name / "checkpoints"
-
-    def steps(self, world: int) -> dict[int, int]:
-        """Rank -> steps that it has done in that world."""
-        return {
-            int(path.stem.partition("-r")[2]): path.read_bytes().count(b"\n")
-            for path in self.samples.glob(f"w{world:06d}-r*.jsonl")
-        }
+    def written(self) -> Written:
+        shared = self.kubelet.options.claims[CLAIM]
+        return Written(
+            samples=shared / "samples" / self.name,
+            checkpoints=shared / "output" / self.name / "checkpoints",
+            images=self.images,
+        )
 
     @property
     def world(self) -> int:
-        """The newest one that has done a step; 0: none."""
-        return max((int(path.name[1:7]) for path in self.samples.glob("w*-r*.jsonl")), default=0)
+        return self.written.world
 
     async def until_trains(self, *, size: int, after: int, told: str) -> int:
         """The number of a world above `after` in which `size` ranks have done some steps."""
-        began = time.monotonic()
+        began, written = time.monotonic(), self.written
 
         def settled() -> bool:
-            steps = self.steps(self.world)
+            steps = written.steps(written.world)
             enough = all(count >= SETTLED_STEPS for count in steps.values())
-            return self.world > after and len(steps) == size and enough
+            return written.world > after and len(steps) == size and enough
 
         await self._look_until(settled, f"a world of {size} after {after}")
         self.tell(f"{told}: world {self.world} of {size} after {time.monotonic() - began:.1f} s")
@@ -187,11 +201,13 @@ class Training:
 
     async def until_moved(self, steps: int) -> None:
         """Rank 0 has done so many steps more, in whichever world."""
-        start = self._total()
-        await self._look_until(lambda: self._total() >= start + steps, f"{steps} steps more")
+        written = self.written
+        start = written.total()
+        await self._look_until(lambda: written.total() >= start + steps, f"{steps} steps more")
 
-    def _total(self) -> int:
-        return sum(path.read_bytes().count(b"\n") for path in self.samples.glob("w*-r00000.jsonl"))
+    async def until_gone(self, pid: int) -> None:
+        """The process has ended."""
+        await self._look_until(lambda: not is_alive(pid), f"end of process {pid}")
 
     async def _look_until(self, holds: Callable[[], bool], what: str) -> None:
         """Files tell nobody when they grow, so they have to be looked at."""
@@ -202,7 +218,7 @@ class Training:
         except TimeoutError:
             raise AssertionError(
                 f"no {what} within {HANG_SECONDS:.0f} s: world {self.world} has done "
-                f"{self.steps(self.world)}; {'; '.join(self.story)}"
+                f"{self.written.steps(self.world)}; {'; '.join(self.story)}"
             ) from None
 
     def tell(self, text: str) -> None:
@@ -214,13 +230,6 @@ class Training:
         for name, pod in (await self.pods()).items():
             lines = self.log_of(pod).splitlines()[-15:]
             print(f"--- {name} {pod['status'].get('phase')}", *lines, sep="\n")
-
-    def audit(self) -> Exactness:
-        return audit(self.images, read_commits(self.checkpoints), read_sample_log(self.samples))
-
-    def epoch(self) -> int:
-        """That the newest checkpoint stands in."""
-        return max(read_commits(self.checkpoints), key=lambda commit: commit.key).epoch
 
     async def until_condition(self, kind: str) -> Object:
         def holds(jobs: list[Object]) -> bool:

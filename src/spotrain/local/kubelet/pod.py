@@ -163,7 +163,8 @@ class PodRun:
         hostname = pod["spec"].get("hostname") or pod["metadata"]["name"]
         hosts = self.folder / "hosts"
         names = {name: list(found) for name, found in options.hosts.items()}
-        hosts.write_text(hosts_file(pod, hostname, self.state.ip, names))
+        if not hosts.is_file():  # later it is mounted, and a reader could find it half written
+            hosts.write_text(hosts_file(pod, hostname, self.state.ip, names))
         count = self.state.container(name).restarts
         return plan_launch(
             spec,

@@ -1,5 +1,6 @@
 """Volumes on this machine's disk: folders made, files written, tokens asked for and renewed."""
 
+import contextlib
 import os
 import time
 from collections.abc import Mapping
@@ -12,25 +13,19 @@ from spotrain.local.kubelet.environment import Sources
 from spotrain.local.kubelet.references import referenced
 from spotrain.local.kubelet.volumes import Token, Volume
 
+KINDS = {"configMap": CONFIG_MAPS, "secret": SECRETS}
 RENEW_SHARE = 0.8
 """Of a token's life, as the real kubelet does."""
 
 
 async def fetch_sources(kube: Kube, pod: Mapping[str, Any]) -> Sources:
     """The ConfigMaps and Secrets that the pod refers to, as far as there are any."""
-    sources = Sources({}, {})
+    found: dict[str, dict[str, Mapping[str, bytes]]] = {"configMap": {}, "secret": {}}
     for kind, name in sorted(referenced(pod)):
-        is_map = kind == "configMap"
-        try:
-            found = await kube.get(
-                CONFIG_MAPS if is_map else SECRETS, pod["metadata"]["namespace"], name
-            )
-        except NotFound:
-            continue
-        held = dict(sources.config_maps if is_map else sources.secrets)
-        held[name] = content_of(found)
-        sources = Sources(held, sources.secrets) if is_map else Sources(sources.config_maps, held)
-    return sources
+        with contextlib.suppress(NotFound):
+            document = await kube.get(KINDS[kind], pod["metadata"]["namespace"], name)
+            found[kind][name] = content_of(document)
+    return Sources(config_maps=found["configMap"], secrets=found["secret"])
 
 
 class Storage:
