@@ -123,6 +123,7 @@ async def said_by_autoscaler(namespace: Namespace, pod: Object, reason: str, mes
     await namespace.kube.create(kinds.EVENTS, namespace.name, body)
 
 
+@pytest.mark.acceptance(32)
 async def test_all_workers_of_a_job_are_pinned_to_the_cheapest_zone_of_today(
     market: Namespace, controller: ControllerProcess
 ) -> None:

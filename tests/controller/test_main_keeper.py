@@ -123,6 +123,21 @@ async def test_a_pod_that_is_gone_already_is_removed_enough() -> None:
     ]
 
 
+@pytest.mark.parametrize(("status", "told"), [(403, True), (422, True), (500, False), (429, False)])
+async def test_a_refusal_of_a_pod_is_told_at_the_next_look_and_a_passing_fault_is_not(
+    status: int, told: bool
+) -> None:
+    """A fault passes by itself; what refuses a pod for good, its owner must see."""
+    refused = KubeError(status, 'pods "digits-worker-0" is forbidden: exceeded quota: gpus')
+    kept = Kept(stored(), patch=[stored(), Enough()], create=[refused, *([{}] * 3), Enough()])
+    await kept.run()
+    changes = [body["status"] for kind, body in kept.script.of("patch") if "status" in kind]
+    reasons = [
+        c["reason"] for each in changes for c in each["conditions"] if c["type"] == "Running"
+    ]
+    assert ("QuotaExceeded" in reasons) == told
+
+
 @pytest.mark.acceptance(30)
 async def test_a_job_that_others_manage_is_not_touched() -> None:
     kept = Kept(stored(managedBy="kueue.x-k8s.io/multikueue"))

@@ -23,6 +23,7 @@ def test_every_setting_has_its_variable() -> None:
         "SPOTRAIN_LISTEN_ADDRESS": "::",
         "SPOTRAIN_METRICS_PORT": "9080",
         "SPOTRAIN_NODE_LOST_SECONDS": "0.5",
+        "SPOTRAIN_MAX_GPUS_PER_RESEARCHER": "16",
         "SPOTRAIN_LOG_LEVEL": "debug",
         "SPOTRAIN_NAMESPACED": "true",
     }
@@ -32,6 +33,7 @@ def test_every_setting_has_its_variable() -> None:
         listen_address="::",
         probe_port=9080,
         node_lost_seconds=0.5,
+        max_gpus_per_researcher=16,
         log_level="DEBUG",
         is_namespaced=True,
     )
@@ -95,3 +97,9 @@ async def ask(port: int, request: bytes) -> bytes:
         return b""
     finally:
         writer.close()
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "two", "1.5"])
+def test_a_limit_for_researchers_that_is_no_number_of_gpus_is_refused(text: str) -> None:
+    with pytest.raises(SettingsError, match="leave it empty for no limit"):
+        Settings.read({"SPOTRAIN_MAX_GPUS_PER_RESEARCHER": text})

@@ -66,6 +66,7 @@ def looked(observed: Observed, now: datetime) -> tuple[Plan, Observed]:
     return plan, replace(observed, status=plan.status)
 
 
+@pytest.mark.acceptance(32)
 def test_after_move_after_seconds_without_nodes_the_whole_job_goes_to_the_next_place() -> None:
     _, observed = looked(there(at_home(0), waiting(1), waiting(2)), NOW)
     early, observed = looked(observed, after(599))
@@ -97,6 +98,19 @@ def test_a_move_is_no_failure_and_no_disruption() -> None:
     )
     status = reconcile(placed(), killed, after(620)).status
     assert (status.restarts.failures, status.restarts.disruptions) == (0, 0)
+
+
+@pytest.mark.acceptance(28)
+def test_a_job_starts_with_its_least_workers_and_goes_on_asking_for_the_others() -> None:
+    """A pod that waits is what makes the autoscaler order a node."""
+    plan = reconcile(placed(), there(at_home(0), at_home(1), waiting(2)), NOW)
+    running = plan.status.condition("Running")
+    assert running
+    assert (running.status, running.reason) == ("True", "EnoughWorkers")
+    assert "1 without a node" in running.message
+    assert (created(plan), deleted(plan)) == ([], [])
+    gone = there(at_home(0), at_home(1), status=plan.status)
+    assert created(reconcile(placed(), gone, after(5))) == [2]
 
 
 def test_a_job_that_has_its_least_workers_never_moves() -> None:

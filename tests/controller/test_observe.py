@@ -165,7 +165,27 @@ def test_a_job_has_only_the_pods_of_its_own_uid_in_the_order_of_their_index() ->
     assert [pod.name for pod in pods_of(stored(), pods)] == ["a", "b"]
 
 
+def test_a_pod_says_to_which_place_it_was_pinned_and_since_when_it_has_a_node() -> None:
+    found = {"type": "PodScheduled", "status": "True", "lastTransitionTime": MORNING}
+    waits = [{"name": "elasticjob-worker", "state": {"waiting": {"reason": "ImagePullBackOff"}}}]
+    status = {"conditions": [found], "containerStatuses": waits}
+    seen = view(status, annotations={"spotrain.dev/offer": "t4-spot/eu-west-1a"})
+    assert seen.place == "t4-spot/eu-west-1a"
+    assert seen.scheduled_at == datetime.fromisoformat(MORNING)
+    assert seen.waits_for == "ImagePullBackOff"
+    assert (view().place, view().scheduled_at, view().waits_for) == ("", None, "")
+
+
 # --- Nodes ---
+
+
+@pytest.mark.parametrize(("offered", "read"), [("8", 8), (None, 0), ("none", 0)])
+def test_the_gpus_of_a_node_are_those_that_pods_can_have(offered: str | None, read: int) -> None:
+    resources = {"nvidia.com/gpu": offered} if offered else {}
+    metadata = {"name": "n", "creationTimestamp": MORNING}
+    node = view_node({"metadata": metadata, "status": {"allocatable": resources}})
+    assert node.gpus == read
+    assert node.created_at == datetime.fromisoformat(MORNING)
 
 
 def test_a_node_is_seen_with_its_pool_zone_and_state() -> None:

@@ -95,6 +95,7 @@ def test_a_job_that_asks_for_no_place_is_left_to_the_scheduler() -> None:
     assert "nodeSelector" not in manifest["spec"]
 
 
+@pytest.mark.acceptance(32)
 def test_all_workers_are_pinned_to_one_pool_and_zone() -> None:
     plan = reconcile(job(**T4), seen(pools=ALL), NOW)
     selectors = [

@@ -242,3 +242,26 @@ def test_pods_wait_in_the_queue_of_their_job(own: dict[str, str], expected: str)
     made = built(this)["metadata"]["labels"]
     assert made["kueue.x-k8s.io/queue-name"] == expected
     assert "unrelated" not in made
+
+
+@pytest.mark.acceptance(32)
+def test_workers_without_a_place_wish_to_be_near_each_other_and_never_insist() -> None:
+    """A rule would keep the first worker of a cluster without zones from every node."""
+    mine = {"weight": 1, "podAffinityTerm": {"topologyKey": "rack"}}
+    wished = "preferredDuringSchedulingIgnoredDuringExecution"
+    given = {"podAffinity": {wished: [mine]}, "nodeAffinity": {"a": "b"}}
+    affinity = built(with_container(spec={"affinity": given}), offer=None)["spec"]["affinity"]
+    assert affinity["nodeAffinity"] == {"a": "b"}
+    assert affinity["podAffinity"].keys() == {wished}
+    first, ours = affinity["podAffinity"][wished]
+    assert first == mine
+    assert ours["podAffinityTerm"]["topologyKey"] == "topology.kubernetes.io/zone"
+    siblings = ours["podAffinityTerm"]["labelSelector"]["matchLabels"]
+    manifest = built(with_container(), offer=None)
+    assert siblings.items() <= manifest["metadata"]["labels"].items()
+    assert "affinity" not in built(with_container())["spec"], "a place is pinned by selector"
+
+
+def test_a_job_that_may_use_any_zone_wishes_nothing() -> None:
+    this = job(placement={"zone": "any"})
+    assert "affinity" not in built(this, offer=None)["spec"]

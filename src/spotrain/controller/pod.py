@@ -8,6 +8,7 @@ from typing import Any, Final
 from spotrain import contract
 from spotrain.controller.environment import CA_FILE, TOKEN_FILE, TRUST_MOUNT, build_environment
 from spotrain.controller.model import CoordinatorAddress
+from spotrain.controller.nearness import keep_near
 from spotrain.controller.network import labels, owner
 from spotrain.controller.outdated import MADE_OF_ANNOTATION, made_of
 from spotrain.job import ElasticJob, Offer, limit_of, worker_container, worker_name
@@ -53,6 +54,8 @@ def build_pod(
     grace_seconds = _set_grace(spec, offer)
     if offer:
         _pin(spec, offer)
+    else:
+        keep_near(spec, job)
     if offer or job.gpus_per_worker:
         _tolerate_gpu_nodes(spec)
     container = spec["containers"][worker_container(template)]
