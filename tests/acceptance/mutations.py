@@ -384,4 +384,32 @@ MUTATIONS: Final = (
         old="        - {name: State, type: string, jsonPath: .status.state}\n",
         new="",
     ),
+    _in(
+        "replicas",
+        28,
+        what="no worker beyond minReplicas is asked for",
+        old="wanted = int(min(job.replicas, limit))",
+        new="wanted = int(min(job.min_replicas, limit))",
+    ),
+    _in(
+        "pod",
+        32,
+        what="workers go to any zone of their pool",
+        old="        place[contract.LABEL_ZONE] = offer.zone\n",
+        new="        pass\n",
+    ),
+    _in(
+        "presence",
+        32,
+        what="workers of a place that was left stay there",
+        old='return [pod for pod in living if pod.place not in ("", offer.place)]',
+        new="return []",
+    ),
+    _in(
+        "nearness",
+        32,
+        what="workers without a place insist on one zone",
+        old='"preferredDuringSchedulingIgnoredDuringExecution"',
+        new='"requiredDuringSchedulingIgnoredDuringExecution"',
+    ),
 )
