@@ -75,6 +75,7 @@ def test_the_first_world_forms_as_soon_as_all_desired_members_are_ready() -> Non
     assert Story().join("a", "b", "c").world.ids == ("a", "b", "c")
 
 
+@pytest.mark.acceptance(28)
 def test_the_first_world_waits_for_missing_members_but_not_for_ever() -> None:
     story = Story().join("a")
     assert story.published == []
@@ -110,6 +111,7 @@ def test_a_member_that_goes_while_the_number_is_written_is_not_in_the_world() ->
     assert commands == [worlds.Record(number=2)]
 
 
+@pytest.mark.acceptance(28)
 def test_newcomers_are_gathered_into_one_planned_growth() -> None:
     story = running("a")
     story.join("b")
@@ -121,6 +123,7 @@ def test_newcomers_are_gathered_into_one_planned_growth() -> None:
     assert story.drain("a").world.ids == ("a", "b", "c")
 
 
+@pytest.mark.acceptance(20)
 def test_a_notice_drains_at_once_and_takes_waiting_newcomers_along() -> None:
     story = running("a", "b", "c").join("d")
     story.on(worlds.Leaving(id="b", seconds=90))
@@ -129,12 +132,14 @@ def test_a_notice_drains_at_once_and_takes_waiting_newcomers_along() -> None:
     assert story.world.ids == ("a", "c", "d")
 
 
+@pytest.mark.acceptance(20)
 def test_a_member_on_notice_is_released_only_when_all_have_stopped() -> None:
     story = running("a", "b", "c").on(worlds.Leaving(id="b", seconds=90))
     assert story.drain("b", ready=False).drain("a").said(worlds.Release) == []
     assert story.drain("c").said(worlds.Release) == [worlds.Release(world=1, ids=("b",))]
 
 
+@pytest.mark.acceptance(21)
 def test_survivors_keep_their_order_so_that_rank_0_has_the_newest_state() -> None:
     story = running("a", "b", "c").on(worlds.Lost(id="a"))
     story.on(*(worlds.Ready(id=id, port=1, survivor=True) for id in "cb"))
@@ -156,6 +161,7 @@ def test_survivors_do_not_wait_for_a_member_whose_process_must_start_anew() -> N
     assert story.world.ids == ("b", "c")
 
 
+@pytest.mark.acceptance(21)
 def test_a_loss_tells_every_survivor_to_leave_at_once() -> None:
     story = running("a", "b", "c").on(worlds.Lost(id="b"))
     assert story.said(worlds.Restart) == [worlds.Restart(world=1, ids=("a", "c"))]
@@ -288,6 +294,7 @@ def rejoin(story: Story, id: str, world: worlds.World) -> Story:
     return story.on(worlds.Joined(id=id, address=id, ranks=1, claim=world))
 
 
+@pytest.mark.acceptance(22)
 def test_after_its_restart_the_coordinator_waits_until_the_whole_world_is_back() -> None:
     story, world = Story(number=5), claim(5, "a", "b", "c")
     rejoin(story, "a", world)
@@ -381,6 +388,7 @@ def test_a_newcomers_own_world_in_the_output_disturbs_nobody() -> None:
     assert story.world.number == 10
 
 
+@pytest.mark.acceptance(22)
 def test_a_world_whose_members_are_all_back_trains_on_undisturbed() -> None:
     story, world = Story(number=5), claim(5, "a")
     rejoin(story, "a", world)

@@ -62,6 +62,9 @@ def try_out(mutations: Sequence[Mutation], shown: Sequence[Shown]) -> Iterator[t
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "tree"
         copy_tree(tree)
+        needed = {test for mutation in mutations for test in tests_of(mutation, shown)}
+        if mutations and (failed := run_tests(tree, sorted(needed))):
+            raise SystemExit(f"{failed} fails as it is; mend that first.")
         for mutation in mutations:
             source = tree / mutation.file
             text = source.read_text()

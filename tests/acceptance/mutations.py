@@ -234,6 +234,27 @@ MUTATIONS: Final = (
         old="    return is_known and taint.effect in KEEPS_OFF\n",
         new="    return False\n",
     ),
+    Mutation(
+        items=(20,),
+        what="a notice stops no world, so that nobody saves",
+        file="src/spotrain/worlds/forming.py",
+        old="        return _drain(state, Reason.NOTICE, now)\n",
+        new="        return state, []\n",
+    ),
+    Mutation(
+        items=(21,),
+        what="survivors wait in a broken world",
+        file="src/spotrain/worlds/changes.py",
+        old="        commands.append(Restart(world=state.world.number, ids=ids))\n",
+        new="",
+    ),
+    Mutation(
+        items=(22,),
+        what="a coordinator that comes back adopts no world",
+        file="src/spotrain/worlds/forming.py",
+        old="        if is_whole or (is_over and 2 * len(named) > highest.size):\n",
+        new="        if False:\n",
+    ),
     _in(
         "evictions",
         23,
@@ -283,6 +304,13 @@ MUTATIONS: Final = (
         what="pods on their way out are not counted",
         old="    room = wanted - len(observed.pods)\n",
         new="    room = wanted - len(staying)\n",
+    ),
+    Mutation(
+        items=(28,),
+        what="the first world waits for everybody",
+        file="src/spotrain/worlds/forming.py",
+        old="if is_worth_waiting(state, candidates) and now < since + state.limits.gather_seconds:",
+        new="if is_worth_waiting(state, candidates):",
     ),
     _in(
         "reconcile",

@@ -115,8 +115,11 @@ async def test_a_job_that_is_deleted_gets_no_more_pods(
     pods = await namespace.until_pods(lambda found: len(found) == 2)
 
     await namespace.kube.delete(kinds.JOBS, namespace.name, "digits", uid=job["metadata"]["uid"])
+    # Without a garbage collector what the old job owned stays, and stands in the new one's way.
+    policy = await namespace.kube.get(kinds.NETWORK_POLICIES, namespace.name, "digits")
+    uid = policy["metadata"]["uid"]
+    await namespace.kube.delete(kinds.NETWORK_POLICIES, namespace.name, "digits", uid=uid)
     again = await namespace.submit("digits", 1)
-    # Without a garbage collector the old pods stay, and stand in the way of the new job's.
     for pod in pods:
         await namespace.delete_pod(pod)
 

@@ -159,6 +159,7 @@ def test_the_grace_period_is_the_notice_that_the_pool_gives(
     assert environment(manifest)["SPOTRAIN_GRACE_SECONDS"] == told
 
 
+@pytest.mark.acceptance(32)
 def test_an_offer_pins_the_pod_and_lets_it_onto_gpu_nodes() -> None:
     spec = built(with_container(spec={"nodeSelector": {"disk": "ssd"}}))["spec"]
     assert spec["nodeSelector"] == {

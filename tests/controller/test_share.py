@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,6 +42,7 @@ def test_alone_a_job_may_have_every_gpu() -> None:
     assert share(claim("a"), [], 8).limit == 8
 
 
+@pytest.mark.acceptance(28)
 def test_a_waiting_job_is_served_before_a_running_one_grows() -> None:
     grows, waits = runs("a", 4, held=8, wanted=8), claim("b", since=after(60))
     assert share(grows, [waits], 8).limit == 6, "its pods without a node make room"

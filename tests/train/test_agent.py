@@ -6,6 +6,8 @@ import re
 import signal
 from pathlib import Path
 
+import pytest
+
 from spotrain import contract, worlds
 from spotrain.ledger.exactness import Exactness, audit
 from spotrain.ledger.samples import read_commits, read_sample_log
@@ -36,6 +38,7 @@ def ranks_of(fleet: Fleet, pod: str) -> list[int]:
     return [int(child) for child in children]
 
 
+@pytest.mark.acceptance(20, 21, 28)
 async def test_a_job_lives_through_notice_loss_and_growth_and_counts_every_sample_once(
     tmp_path: Path,
 ) -> None:
@@ -130,6 +133,7 @@ async def test_ranks_die_with_their_agent(tmp_path: Path) -> None:
                 await asyncio.sleep(0.01)
 
 
+@pytest.mark.acceptance(22)
 async def test_training_goes_on_while_the_coordinator_is_away(tmp_path: Path) -> None:
     async with fleet(tmp_path, session(tmp_path), LIMITS) as job:
         await job.start("a")
