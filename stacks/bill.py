@@ -38,6 +38,17 @@ class PoolPrice:
         """Share of the list price that spot saves."""
         return 1 - self.spot_usd_per_hour / self.on_demand_usd_per_hour
 
+    @property
+    def most_usd_per_hour(self) -> float:
+        """With every node that the pool may have, at the price that is paid for it."""
+        usd = self.spot_usd_per_hour if self.is_spot else self.on_demand_usd_per_hour
+        return self.most_nodes * usd
+
+    @property
+    def most_listed_usd_per_hour(self) -> float:
+        """The same at the price on demand, above which no spot price rises."""
+        return self.most_nodes * self.on_demand_usd_per_hour
+
 
 @dataclass(frozen=True, kw_only=True)
 class Bill:
@@ -54,3 +65,18 @@ class Bill:
     def usd_per_month(self) -> float:
         """Of an idle stack."""
         return round(sum(line.usd_per_month for line in self.fixed), 2)
+
+    @property
+    def most_usd_per_hour(self) -> float:
+        """Of all pools, full."""
+        return sum(pool.most_usd_per_hour for pool in self.pools)
+
+    @property
+    def most_listed_usd_per_hour(self) -> float:
+        """Of all pools, full, with spot as dear as on demand."""
+        return sum(pool.most_listed_usd_per_hour for pool in self.pools)
+
+    @property
+    def most_usd_per_month(self) -> float:
+        """An upper bound of a month, but for what comes with use."""
+        return self.usd_per_month + HOURS_PER_MONTH * self.most_listed_usd_per_hour

@@ -34,6 +34,8 @@ class CloudSupport:
     """Makes the cloud's resources."""
     place: Callable[[Any], str]
     """Where the stack is, in a few words: the headline of a preview."""
+    reach: Callable[[Any, str], str]
+    """The command after, or with, which kubectl talks to the cluster of a stack."""
     bill: Callable[[Any, Mapping[str, int]], Bill]
     """What the stack costs, from the number of resources of each type in it."""
 

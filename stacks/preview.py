@@ -7,20 +7,25 @@ build/preview/<stack>.json.
 import argparse
 import json
 import runpy
+import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from stacks import preview_view, schema, stack_file
+from stacks.clouds import support
+from stacks.platform_schema import PlatformSettings
 from stacks.problems import KEY, NAMESPACE, SettingsError
 from stacks.recorder import Recording, record
 from stacks.stack_file import stack_names
 
 ROOT = Path(__file__).parents[1]
 USAGE_ERROR = 2
+TOOLS = ("pulumi", "kubectl")
+"""Needed on every cloud."""
 
 
 def main(
@@ -45,9 +50,21 @@ def main(
     path.write_text(json.dumps(recording.document(), indent=1, sort_keys=True) + "\n")
     console = Console(highlight=False, emoji=False)
     preview_view.show(console, args.stack, settings, recording, every_resource=args.all)
+    for warning in recording.warnings:
+        _say(f"\nwarning: {warning}")
     more = "" if args.all else f" Every resource: make preview STACK={args.stack} ALL=--all."
-    _say(f"\nInputs: {path.relative_to(build)}.{more} Next: pulumi up --stack {args.stack}")
+    _say(f"\nInputs: {path.relative_to(build)}.{more}")
+    _say("\n".join(next_steps(args.stack, settings)))
     return 0
+
+
+def next_steps(stack: str, settings: PlatformSettings) -> Iterator[str]:
+    """From a preview to a cluster that kubectl talks to."""
+    if missing := [tool for tool in TOOLS if shutil.which(tool) is None]:
+        yield f"Missing here: {', '.join(missing)}. README.md says where to get what it takes."
+    yield f"Next, once:  pulumi login && pulumi stack init {stack}"
+    yield f"to build:    pulumi up --stack {stack}"
+    yield f"to look:     {support(settings.cloud).reach(settings, stack)}"
 
 
 def _say(text: str) -> None:

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rich import box
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from rich.tree import Tree
 
@@ -33,8 +32,6 @@ def show(
     """Everything, top to bottom; what is built in short, unless every resource is asked for."""
     selected = support(settings.cloud)
     bill = selected.bill(settings, numbers_by_type(recording))
-    for warning in recording.warnings:
-        console.print(f"[yellow]warning[/] {escape(warning)}", soft_wrap=False)
     console.print(f"[bold]{stack}[/]: {selected.place(settings)}")
     console.print(resource_tree(recording, depth=None if every_resource else SUMMARY_DEPTH))
     if every_resource:
@@ -47,6 +44,8 @@ def show(
     if bill.pools:
         console.print()
         console.print(pools_table(bill))
+        if bill.most_usd_per_hour:
+            console.print(worst_case(bill))
         console.print(f"[dim]{bill.source}[/]")
 
 
@@ -156,12 +155,15 @@ def fixed_table(bill: Bill) -> Table:
 def pools_table(bill: Bill) -> Table:
     """What each pool has; where prices are known, what a GPU hour costs, spot beside on demand."""
     priced = any(pool.on_demand_usd_per_hour for pool in bill.pools)
-    title = "GPU hours, in $ per GPU and hour, while somebody trains" if priced else "Pools"
-    table = _table(title)
+    title = "GPU hours, in $ per GPU and hour (list: on demand), while somebody trains"
+    table = _table(title if priced else "Pools")
+    table.padding = (0, 1, 0, 0)  # twins have long names
     table.add_column("Pool")
     table.add_column("Nodes from")
-    for heading in ("GPUs", *(("Spot", "On demand", "Saves") if priced else ()), "At most"):
+    for heading in ("GPUs", *(("Spot", "List", "Saves") if priced else ()), "At most"):
         table.add_column(heading, justify="right")
+    if priced:
+        table.add_column("$/h", justify="right")
     for pool in bill.pools:
         gpus, nodes = pool.gpus_per_node, pool.most_nodes
         table.add_row(
@@ -170,8 +172,24 @@ def pools_table(bill: Bill) -> Table:
             f"{gpus} {pool.gpu}" if gpus else pool.gpu,
             *(_prices(pool) if priced else ()),
             f"{nodes * gpus} GPUs" if gpus else f"{nodes} node{'s' if nodes > 1 else ''}",
+            *([_dollars(pool.most_usd_per_hour)] if priced else ()),
         )
     return table
+
+
+def worst_case(bill: Bill) -> str:
+    """What a mistake can cost: every pool full, all month."""
+    at_list = f", {_dollars(bill.most_listed_usd_per_hour)} if spot costs as much as on demand"
+    dearer = any(pool.is_spot for pool in bill.pools)
+    return (
+        f"All pools full: {_dollars(bill.most_usd_per_hour)} an hour{at_list if dearer else ''}. "
+        f"With the fixed cost at most {_dollars(bill.most_usd_per_month)} a month, and what comes "
+        "with use."
+    )
+
+
+def _dollars(usd: float) -> str:
+    return f"${usd:,.0f}" if usd >= 100 else f"${usd:,.2f}"
 
 
 def _prices(pool: PoolPrice) -> tuple[str, str, str]:

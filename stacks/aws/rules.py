@@ -1,5 +1,6 @@
 """What the parts of a stack file must be to each other; pure, one rule a function."""
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,9 @@ from stacks.problems import UNSET, Problem, every, suggestion
 
 if TYPE_CHECKING:
     from stacks.aws.schema import AwsSettings
+
+EXAMPLE = re.compile(r"[@.](example\.(com|net|org)|example|invalid|localhost|test)$")
+"""Domains that nobody can have (RFC 2606)."""
 
 
 def problems(settings: "AwsSettings") -> Iterator[Problem]:
@@ -24,6 +28,7 @@ def warnings(settings: "AwsSettings") -> list[str]:
         *manager_room.warnings(settings),
         *pool_rules.warnings(settings),
         *storage_rules.warnings(settings),
+        *messages_reach_nobody(settings),
     ]
 
 
@@ -110,6 +115,20 @@ def somebody_decides_on_messages(settings: "AwsSettings") -> Iterator[Problem]:
             reason="Alertmanager decides on messages, and it comes with the metrics",
             next_step="set observability.metrics to true, or remove observability.notify",
         )
+
+
+def messages_reach_nobody(settings: "AwsSettings") -> Iterator[str]:
+    """Addresses that are reserved for examples."""
+    told = {"observability.notify": settings.observability.notify}
+    if settings.budget:
+        told["budget.emails"] = settings.budget.emails
+    for path, addresses in told.items():
+        for address in addresses:
+            if EXAMPLE.search(address.lower()):
+                yield (
+                    f"{path}: {address} is an example, nobody reads what is sent there. "
+                    "Set your own address."
+                )
 
 
 RULES = (

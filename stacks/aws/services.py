@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from stacks.aws.instances import gpu_catalog
 from stacks.tables import Table, read_table
 
 FILE = Path(__file__).with_name("services.yaml")
@@ -62,7 +63,34 @@ class ServiceCatalog(Table):
     managers: dict[str, ManagerType]
 
 
+SAME_EVERYWHERE = {"eks_cluster", "public_ipv4", "kms_key", "ecr_month"}
+"""Prices that do not differ between regions."""
+
+
 @cache
 def service_catalog() -> ServiceCatalog:
     """The checked-in table."""
     return read_table(FILE, ServiceCatalog)
+
+
+@cache
+def service_prices(region: str) -> ServiceCatalog:
+    """The table in a region of gpus.yaml: by the factor of its instances, as nobody lists more."""
+    here, factor = service_catalog(), gpu_catalog().region_factors[region]
+    return here.model_copy(
+        update={
+            "usd_per_hour": _scaled(here.usd_per_hour, factor),
+            "usd_per_month": _scaled(here.usd_per_month, factor),
+            "usd_per_gb": _scaled(here.usd_per_gb, factor),
+            "usd_per_thousand": _scaled(here.usd_per_thousand, factor),
+            "managers": {
+                name: each.model_copy(update={"usd_per_hour": each.usd_per_hour * factor})
+                for name, each in here.managers.items()
+            },
+        }
+    )
+
+
+def _scaled(prices: Table, factor: float) -> Table:
+    changed = {name: usd * factor for name, usd in prices if name not in SAME_EVERYWHERE}
+    return prices.model_copy(update=changed)

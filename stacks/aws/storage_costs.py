@@ -1,13 +1,13 @@
 """What data costs, by where it lies: for the preview, and worked out for a training run; pure.
 
-Prices are those of us-east-1.
+The training run is in us-east-1.
 """
 
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stacks.aws.services import service_catalog
+from stacks.aws.services import service_catalog, service_prices
 from stacks.bill import PoolPrice
 
 if TYPE_CHECKING:
@@ -120,7 +120,8 @@ def bucket(run: TrainingRun, *, is_cached: bool = False) -> Place:
 
 def storage_notes(settings: "AwsSettings") -> list[str]:
     """What a stack's data costs with use."""
-    gb, thousand = service_catalog().usd_per_gb, service_catalog().usd_per_thousand
+    prices = service_prices(settings.region)
+    gb, thousand = prices.usd_per_gb, prices.usd_per_thousand
     storage = settings.storage
     moved = f"; ${gb.efs_elastic_read:.2f} per GB read, ${gb.efs_elastic_write:.2f} written"
     notes = [

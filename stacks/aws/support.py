@@ -12,6 +12,10 @@ def _place(settings: AwsSettings) -> str:
     )
 
 
+def _reach(settings: AwsSettings, stack: str) -> str:
+    return f"$(pulumi stack output login --stack {stack})"
+
+
 SUPPORT = CloudSupport(
     settings=AwsSettings,
     example="stacks/aws/everything.yaml",
@@ -19,5 +23,6 @@ SUPPORT = CloudSupport(
     warnings=rules.warnings,
     build=build,
     place=_place,
+    reach=_reach,
     bill=costs.bill,
 )

@@ -35,6 +35,10 @@ def bill(settings: ExistingSettings, counts: Mapping[str, int]) -> Bill:
     )
 
 
+def _reach(settings: ExistingSettings, stack: str) -> str:
+    return f"kubectl --context {settings.kubeconfig.context} get nodes"
+
+
 SUPPORT = CloudSupport(
     settings=ExistingSettings,
     example="stacks/Pulumi.kind.yaml",
@@ -42,5 +46,6 @@ SUPPORT = CloudSupport(
     warnings=rules.warnings,
     build=build,
     place=_place,
+    reach=_reach,
     bill=bill,
 )

@@ -7,6 +7,7 @@ from stacks.aws.storage_costs import IMAGENET, bursting_read_hours, gpus_usd, pl
 from stacks.bill import HOURS_PER_MONTH, Bill
 from stacks.clouds import support
 from stacks.pages.stacks import QUARRY, aws_stacks, recording_of, settings_of
+from stacks.preview_view import worst_case
 
 PACKED_FILES = 1500
 HEAD = """# Cost
@@ -115,11 +116,19 @@ def _pools(bill: Bill) -> str:
     for pool in bill.pools:
         spot = f"{pool.spot_usd_per_hour / pool.gpus_per_node:.3f}" if pool.is_spot else "-"
         demand = f"{pool.on_demand_usd_per_hour / pool.gpus_per_node:.3f}"
-        price = pool.spot_usd_per_hour if pool.is_spot else pool.on_demand_usd_per_hour
-        most = f"{pool.most_nodes * pool.gpus_per_node} GPUs, {pool.most_nodes * price:,.0f}"
+        most = f"{pool.most_nodes * pool.gpus_per_node} GPUs, {pool.most_usd_per_hour:,.0f}"
         rows.append(
             f"| {pool.pool} | {pool.gpus_per_node} {pool.gpu} ({pool.instance_type}) | {spot} | "
             f"{demand} | {most} |"
         )
     head = "| pool | GPUs of a node | spot, $ a GPU hour | on demand | at most, $ an hour |"
-    return "\n".join([head, "| --- | --- | ---: | ---: | ---: |", *rows, "", f"{bill.source}\n"])
+    return "\n".join(
+        [
+            head,
+            "| --- | --- | ---: | ---: | ---: |",
+            *rows,
+            "",
+            f"{worst_case(bill)}\n",
+            f"{bill.source}\n",
+        ]
+    )

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from stacks import preview, preview_view, stack_file
 from stacks.clouds import support
+from stacks.pages.stacks import QUARRY, recording_of, settings_of
 from stacks.platform_schema import PlatformSettings
 from stacks.recorder import Recording
 
@@ -54,12 +55,17 @@ def test_no_line_is_wider_than_the_terminal(
     assert max(map(len, lines)) <= width
 
 
+@pytest.mark.parametrize("name", [*stack_file.stack_names(), QUARRY.stem])
+def test_a_narrow_terminal_cuts_nothing_short(name: str) -> None:
+    assert "\N{HORIZONTAL ELLIPSIS}" not in shown(name, settings_of(name), recording_of(name), 80)
+
+
 def test_every_pool_is_shown(stack: str, settings: PlatformSettings, recording: Recording) -> None:
     text = shown(stack, settings, recording, 120)
     bill = support(settings.cloud).bill(settings, {})
     assert bill.pools
     for pool in bill.pools:
-        (line,) = [line for line in text.splitlines() if line.startswith(f"  {pool.pool} ")]
+        (line,) = [line for line in text.splitlines() if line.lstrip().startswith(f"{pool.pool} ")]
         assert pool.instance_type in line
 
 
@@ -75,6 +81,67 @@ def test_what_a_cloud_charges_is_shown_in_full(
         assert line in text
     assert "as of 20" in text
     assert "Spot prices are typical, and move" in text
+
+
+def test_the_worst_case_is_shown(
+    stack: str, settings: PlatformSettings, recording: Recording
+) -> None:
+    """Every pool full, twins too; spot as dear as on demand; all month."""
+    text = " ".join(shown(stack, settings, recording, 120).split())
+    if settings.cloud == "existing":
+        assert "All pools full" not in text
+        return
+    bill = support(settings.cloud).bill(settings, preview_view.numbers_by_type(recording))
+    hourly = sum(pool.most_nodes * pool.on_demand_usd_per_hour for pool in bill.pools)
+    assert f"${bill.usd_per_month + 730 * hourly:,.0f} a month" in text
+    for pool in bill.pools:
+        assert pool.most_nodes * pool.spot_usd_per_hour <= pool.most_listed_usd_per_hour
+
+
+def test_a_warning_stands_apart_and_whole(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """On stderr, on one line, so that a command in it can be copied."""
+    assert preview.main(["dev"], build=tmp_path) == 0
+    said = capsys.readouterr()
+    (line,) = [line for line in said.err.splitlines() if line.startswith("warning: ")]
+    assert line.endswith("(curl https://checkip.amazonaws.com) before `pulumi up`.")
+    assert "warning" not in said.out
+
+
+@pytest.mark.parametrize(
+    ("name", "reach"),
+    [
+        ("dev", "$(pulumi stack output login --stack dev)"),
+        ("kind", "kubectl --context kind-kind get nodes"),
+    ],
+)
+def test_the_next_steps_lead_from_nothing_to_kubectl(
+    name: str, reach: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda tool: f"/bin/{tool}")
+    settings = settings_of(name)
+    assert [line.split(":  ", 1)[-1].strip() for line in preview.next_steps(name, settings)] == [
+        f"pulumi login && pulumi stack init {name}",
+        f"pulumi up --stack {name}",
+        reach,
+    ]
+
+
+def test_a_missing_tool_is_told_before_the_steps_that_need_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda tool: None)
+    first, *_ = preview.next_steps("dev", settings_of("dev"))
+    assert first.startswith("Missing here: pulumi, kubectl.")
+
+
+@pytest.mark.parametrize(("wrong", "meant"), [("prd", "prod"), ("DEV", "dev"), ("knd", "kind")])
+def test_a_misspelled_stack_is_answered_with_the_one_that_was_meant(
+    wrong: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert preview.main([wrong]) == 2
+    assert f"did you mean {meant}?" in capsys.readouterr().err
 
 
 def test_an_unknown_stack_names_the_others_and_the_file_to_copy(

@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from components.aws.watch.budget import Budget, BudgetArgs, BudgetShape
+from stacks.aws import rules
 from stacks.aws.build import aws_args
 from stacks.aws.schema import AwsSettings
 from stacks.schema import parse
@@ -75,3 +78,27 @@ def test_a_stack_file_says_whether_there_is_a_budget_and_of_what(tags: Mapping[s
     account = BudgetShape(usd_per_month=2000, emails=("ada@example.com",), whole_account=True)
     stack = BudgetShape(usd_per_month=2000, emails=("ada@example.com",), whole_account=False)
     assert shapes == [None, account, stack]
+
+
+@pytest.mark.parametrize(
+    ("address", "warned"),
+    [
+        ("ml-team@example.com", True),
+        ("ada@mail.example.org", True),
+        ("ada@corp.test", True),
+        ("ada@examples.com", False),
+        ("example@company.com", False),
+    ],
+)
+def test_an_address_of_an_example_is_warned_about(address: str, warned: bool) -> None:
+    given = {
+        **read_config("dev")["settings"],
+        "budget": {"usd_per_month": 5, "emails": [address]},
+        "observability": {"metrics": True, "notify": [address]},
+    }
+    settings = parse(given, source="dev")
+    assert isinstance(settings, AwsSettings)
+    said = [text for text in rules.warnings(settings) if "is an example" in text]
+    assert [text.split(":")[0] for text in said] == (
+        ["observability.notify", "budget.emails"] if warned else []
+    )
