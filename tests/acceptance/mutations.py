@@ -399,28 +399,6 @@ MUTATIONS: Final = (
         new="    if False:\n",
     ),
     Mutation(
-        items=(20,),
-        what="workers leave at a notice as they are",
-        file="src/spotrain/agent/worker.py",
-        old="        if self.stage is not Stage.TRAINING:\n            raise Left\n\n",
-        new="        raise Left\n\n",
-    ),
-    Mutation(
-        items=(21,),
-        what="survivors of a loss leave too",
-        file="src/spotrain/agent/worker.py",
-        old="                if self._trains_in(number):\n"
-        "                    self._leave_world(number)\n",
-        new="                if self._trains_in(number):\n                    raise Left\n",
-    ),
-    Mutation(
-        items=(22,),
-        what="a coordinator that has restarted adopts no world",
-        file="src/spotrain/worlds/forming.py",
-        old="is_whole = len(named) == highest.size and highest.number >= state.number",
-        new="is_whole = False",
-    ),
-    Mutation(
         items=(39,),
         what="the controller may read every secret of its namespace",
         file="k8s/rbac.yaml",

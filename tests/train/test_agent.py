@@ -38,11 +38,7 @@ def ranks_of(fleet: Fleet, pod: str) -> list[int]:
     return [int(child) for child in children]
 
 
-<<<<<<< HEAD
 @pytest.mark.acceptance(20, 21, 28)
-=======
-@pytest.mark.acceptance(20, 21)
->>>>>>> 5a13809 (Show the last items of the acceptance list: notices, rank 0's death, no coordinator)
 async def test_a_job_lives_through_notice_loss_and_growth_and_counts_every_sample_once(
     tmp_path: Path,
 ) -> None:
