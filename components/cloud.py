@@ -52,6 +52,8 @@ class CsiVolume:
     handle: pulumi.Input[str]
     attributes: Mapping[str, pulumi.Input[str]] = field(default_factory=dict)
     mount_options: Sequence[str] = ()
+    fs_type: str | None = None
+    """For a disk: the file system that is put on it when it has none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +97,17 @@ class Volume:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Disk:
+    """A disk that one pod mounts at a time, in the zone where it is."""
+
+    source: CsiVolume
+    zone: str
+    size_gib: int
+    ready: tuple[pulumi.Resource, ...]
+    """What attaches it, and lets it go again."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class AlertReceiver:
     """Where Alertmanager sends messages for people, in its own words."""
 
@@ -131,8 +144,8 @@ class Cloud:
     pools: tuple[Pool, ...]
     volumes: tuple[Volume, ...]
     """The shared one with data/ and output/ first."""
-    block_storage_class: str | None
-    """For the disks of the platform's own services; None: the cluster's default class."""
+    metrics_disk: Disk | None
+    """Where Prometheus keeps its metrics; None: the cluster's default class makes a disk."""
     alert_receiver: AlertReceiver | None
     """None: nobody is told."""
     prices: PriceSource | None

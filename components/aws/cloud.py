@@ -21,7 +21,7 @@ from components.aws.storage.storage import Storage, StorageArgs, StorageShape
 from components.aws.watch.budget import Budget, BudgetArgs, BudgetShape
 from components.aws.watch.container_logs import ContainerLogs, ContainerLogsArgs
 from components.aws.watch.notifications import Notifications, NotificationsArgs
-from components.cloud import AlertReceiver, Cloud, ImageReferences
+from components.cloud import AlertReceiver, Cloud, Disk, ImageReferences
 from spotrain import contract
 
 Resources = tuple[pulumi.Resource, ...]
@@ -38,8 +38,8 @@ class AwsCloudArgs:
     managers: ManagersShape
     pools: tuple[PoolShape, ...]
     autoscaler: AutoscalerShape
-    block_storage: bool
-    """Whether pods can have disks of their own."""
+    metrics_disk_gib: int | None
+    """None: nobody stores metrics."""
     storage: StorageShape
     images: ImageReferences | None
     """None: build them."""
@@ -81,7 +81,6 @@ class AwsCloud(pulumi.ComponentResource):
         # 3. What needs a node to run on
         running = (nodes.managers.group, *self._cluster_addons(cluster, nodes).ready)
         storage = self._storage(network, cluster, running)
-        disks = self._disks(cluster, running)
         self._autoscaler(cluster, nodes.pools, running)
         prices = PriceIdentity(
             "prices", PriceIdentityArgs(cluster=cluster.reference, tags=args.tags), self._child
@@ -97,7 +96,7 @@ class AwsCloud(pulumi.ComponentResource):
             kubernetes=cluster.reference.kubernetes,
             pools=tuple(pool.pool for pool in nodes.pools),
             volumes=storage.volumes,
-            block_storage_class=disks.storage_class if disks else None,
+            metrics_disk=self._metrics_disk(cluster, running),
             alert_receiver=self._alert_receiver(cluster),
             prices=prices.source,
             images=args.images or self._images(),
@@ -106,7 +105,6 @@ class AwsCloud(pulumi.ComponentResource):
                 *running,
                 *(each for pool in nodes.pools for each in pool.groups),
                 *storage.ready,
-                *(disks.ready if disks else ()),
             ),
             outputs={
                 "region": args.network.region,
@@ -172,16 +170,19 @@ class AwsCloud(pulumi.ComponentResource):
         )
         return Storage("storage", args, self._child)
 
-    def _disks(self, cluster: Cluster, after: Resources) -> BlockStorage | None:
-        if not self._args.block_storage:
+    def _metrics_disk(self, cluster: Cluster, after: Resources) -> Disk | None:
+        size_gib = self._args.metrics_disk_gib
+        if size_gib is None:
             return None
         args = BlockStorageArgs(
             cluster=cluster.reference,
             driver_version=self._args.addon_versions.get("aws-ebs-csi-driver"),
+            size_gib=size_gib,
+            zone=self._lasting_zones()[0],
             after=after,
             tags=self._args.tags,
         )
-        return BlockStorage("block-storage", args, self._child)
+        return BlockStorage("block-storage", args, self._child).disk
 
     def _container_logs(self, cluster: Cluster, after: Resources) -> None:
         days = self._args.container_log_days

@@ -51,7 +51,7 @@ class ExistingCloud(pulumi.ComponentResource):
             kubernetes=provider,
             pools=args.pools,
             volumes=(shared,),
-            block_storage_class=None,
+            metrics_disk=None,
             alert_receiver=None,
             prices=None,
             images=args.images,

@@ -8,9 +8,11 @@ import pulumi
 import pulumi_kubernetes as k8s
 import pulumi_random as random
 
+from components.cloud import Disk
 from components.manifest import FOLDER, Manifest, ManifestArgs
 from components.platform import metrics_values
 from components.platform.metrics_values import MetricsShape
+from components.platform.shared_volume import mounted
 from spotrain import contract
 
 DASHBOARDS = FOLDER / "dashboards"
@@ -21,16 +23,19 @@ INSTALL_SECONDS = 900
 @dataclass(frozen=True, kw_only=True)
 class MetricsStackArgs:
     shape: MetricsShape
+    disk: Disk | None
+    """Where Prometheus keeps its metrics, if `shape.own_disk`."""
     kubernetes: k8s.Provider
     after: Sequence[pulumi.Resource]
-    """Nodes, and what makes disks."""
+    """Nodes."""
 
 
 class MetricsStack(pulumi.ComponentResource):
     """The release of a chart, and what is ours: the password, dashboards, monitors, alert rules.
 
     Monitors and rules are of kinds that come with the release, so they are made after it and
-    removed before it. The namespace goes last, and only once the claim of Prometheus' disk is gone.
+    removed before it. The namespace goes after them, once the claim of Prometheus' disk is gone;
+    the volume last, once its driver has let go of the disk.
     """
 
     def __init__(
@@ -39,7 +44,8 @@ class MetricsStack(pulumi.ComponentResource):
         super().__init__("spotrain:platform:MetricsStack", name, {}, opts)
         self._name, self._args = name, args
         self._child = pulumi.ResourceOptions(parent=self, provider=args.kubernetes)
-        namespace = self._namespace()
+        disk = [self._volume(args.disk)] if args.disk else []
+        namespace = self._namespace(disk)
         inside = pulumi.ResourceOptions.merge(
             self._child, pulumi.ResourceOptions(depends_on=[namespace])
         )
@@ -53,7 +59,29 @@ class MetricsStack(pulumi.ComponentResource):
             Manifest(f"{name}-{kind}", manifest, provided)
         self.register_outputs({})
 
-    def _namespace(self) -> k8s.core.v1.Namespace:
+    def _volume(self, disk: Disk) -> k8s.core.v1.PersistentVolume:
+        zone = k8s.core.v1.NodeSelectorRequirementArgs(
+            key=contract.LABEL_ZONE, operator="In", values=[disk.zone]
+        )
+        term = k8s.core.v1.NodeSelectorTermArgs(match_expressions=[zone])
+        required = k8s.core.v1.NodeSelectorArgs(node_selector_terms=[term])
+        return k8s.core.v1.PersistentVolume(
+            f"{self._name}-disk",
+            metadata=k8s.meta.v1.ObjectMetaArgs(name=metrics_values.DISK),
+            spec=k8s.core.v1.PersistentVolumeSpecArgs(
+                capacity={"storage": f"{disk.size_gib}Gi"},
+                access_modes=["ReadWriteOnce"],
+                persistent_volume_reclaim_policy="Retain",  # the disk is the stack's to remove
+                storage_class_name="",
+                node_affinity=k8s.core.v1.VolumeNodeAffinityArgs(required=required),
+                **mounted(disk.source),
+            ),
+            opts=pulumi.ResourceOptions.merge(
+                self._child, pulumi.ResourceOptions(depends_on=list(disk.ready))
+            ),
+        )
+
+    def _namespace(self, disk: Sequence[pulumi.Resource]) -> k8s.core.v1.Namespace:
         """Whatever runs here does without a right over its node."""
         security = "pod-security.kubernetes.io"
         return k8s.core.v1.Namespace(
@@ -62,7 +90,7 @@ class MetricsStack(pulumi.ComponentResource):
                 name=contract.MONITORING_NAMESPACE, labels={f"{security}/enforce": "restricted"}
             ),
             opts=pulumi.ResourceOptions.merge(
-                self._child, pulumi.ResourceOptions(depends_on=list(self._args.after))
+                self._child, pulumi.ResourceOptions(depends_on=[*self._args.after, *disk])
             ),
         )
 

@@ -21,6 +21,8 @@ RELEASE = "metrics"
 """Its name and the beginning of every name in it, as people forward ports to them."""
 ADMIN_SECRET = "grafana-admin"
 DASHBOARD_LABEL = "grafana_dashboard"
+DISK = f"{RELEASE}-prometheus"
+"""The volume that a cloud's own disk becomes."""
 DISK_SHARE = 0.85
 """Of the disk that the stored metrics may take; the rest is for the log ahead of them."""
 EXPORTER_NAMESPACE = "kube-system"
@@ -58,8 +60,8 @@ class MetricsShape:
     days: int
     """After which metrics are dropped."""
     disk_gib: int
-    storage_class: str | None
-    """None: the cluster's default class."""
+    own_disk: bool
+    """Whether Prometheus has the volume `DISK`; if not, the cluster's default class makes one."""
     receiver: AlertReceiver | None
     """None: alerts are shown, and nobody is told."""
 
@@ -127,8 +129,8 @@ def _prometheus(shape: MetricsShape) -> dict[str, Any]:
         "accessModes": ["ReadWriteOnce"],
         "resources": {"requests": {"storage": f"{shape.disk_gib}Gi"}},
     }
-    if shape.storage_class:
-        claim["storageClassName"] = shape.storage_class
+    if shape.own_disk:
+        claim |= {"storageClassName": "", "volumeName": DISK}
     return {
         "retention": f"{shape.days}d",
         "retentionSize": f"{int(shape.disk_gib * DISK_SHARE)}GiB",

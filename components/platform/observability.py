@@ -51,10 +51,12 @@ class Observability(pulumi.ComponentResource):
         shape = MetricsShape(
             days=args.wanted.metrics_days,
             disk_gib=args.wanted.metrics_disk_gib,
-            storage_class=cloud.block_storage_class,
+            own_disk=cloud.metrics_disk is not None,
             receiver=cloud.alert_receiver,
         )
-        stack = MetricsStackArgs(shape=shape, kubernetes=cloud.kubernetes, after=cloud.ready)
+        stack = MetricsStackArgs(
+            shape=shape, disk=cloud.metrics_disk, kubernetes=cloud.kubernetes, after=cloud.ready
+        )
         MetricsStack("metrics", stack, child)
         if any(pool.gpus_per_node for pool in cloud.pools):
             exporter = GpuMetricsArgs(kubernetes=cloud.kubernetes, after=cloud.ready)

@@ -175,6 +175,7 @@ def mounted(source: CsiVolume | NfsVolume | HostPathVolume) -> dict[str, Any]:
                 driver=source.driver,
                 volume_handle=source.handle,
                 volume_attributes=dict(source.attributes) or None,
+                fs_type=source.fs_type,
             )
             return {"csi": csi, "mount_options": list(source.mount_options) or None}
         case NfsVolume():

@@ -35,7 +35,7 @@ def build(settings: "AwsSettings", tags: Tags) -> Cloud:
 
 def aws_args(settings: "AwsSettings", tags: Tags) -> AwsCloudArgs:
     """A stack file as AWS's arguments."""
-    images = settings.images
+    images, watch = settings.images, settings.observability
     bases = {"training": images.training_base, "controller": images.controller_base}
     return AwsCloudArgs(
         account=settings.account,
@@ -53,13 +53,13 @@ def aws_args(settings: "AwsSettings", tags: Tags) -> AwsCloudArgs:
             idle_minutes=settings.autoscaler.idle_minutes,
             provision_minutes=settings.autoscaler.provision_minutes,
         ),
-        block_storage=settings.observability.metrics,  # for the disk of Prometheus
+        metrics_disk_gib=watch.metrics_disk_gib if watch.metrics else None,
         storage=_storage(settings),
         images=_given_images(images),
         image_bases={kind: base for kind, base in bases.items() if base},
         budget=_budget(settings),
-        container_log_days=settings.observability.log_days if settings.observability.logs else None,
-        notify=settings.observability.notify,
+        container_log_days=watch.log_days if watch.logs else None,
+        notify=watch.notify,
         tags=tags,
     )
 

@@ -18,7 +18,7 @@ This page is written by `make config-reference` from what the program registers.
 """
 REASONS: Mapping[str, str] = {
     "autoscaler-identity": "adds and removes GPU nodes; only groups that carry this cluster's tag",
-    "block-storage-driver-ebs-csi-controller-sa": "makes and attaches disks with this stack's tags",
+    "block-storage-driver-ebs-csi-controller-sa": "attaches the metrics' disk to managers",
     "cluster-identity": "the control plane attaches its network interfaces, and checks its key",
     "container-logs-identity": "writes what containers say to one log group, on request",
     "network-flow-logs": "writes the records of connections, when a stack asks for them",

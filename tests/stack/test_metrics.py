@@ -8,7 +8,7 @@ from typing import Any
 import pulumi_kubernetes as k8s
 import pytest
 
-from components.cloud import AlertReceiver, Cloud, ImageReferences, Pool
+from components.cloud import AlertReceiver, Cloud, CsiVolume, Disk, ImageReferences, Pool
 from components.manifest import read_manifest
 from components.platform import metrics_values
 from components.platform.alert_routes import alert_config
@@ -19,9 +19,10 @@ from spotrain import contract
 from stacks.platform_schema import Observability as Wanted
 from stacks.recorder import MASK, Recording
 
+VOLUME = "kubernetes:core/v1:PersistentVolume"
 RELEASE = "kubernetes:helm.sh/v3:Release"
 KEYS = Path(__file__).parent / "chart_keys.txt"
-PLAIN = MetricsShape(days=15, disk_gib=20, storage_class=None, receiver=None)
+PLAIN = MetricsShape(days=15, disk_gib=20, own_disk=False, receiver=None)
 RECEIVER = AlertReceiver(kind="webhook_configs", settings={"url": "https://example.com"})
 OPEN = ("affinity", "config", "grafana.ini", "resources", "storageSpec")
 """Below these the chart takes anything."""
@@ -48,7 +49,7 @@ def watch(build: Any, wanted: Wanted, *pools: Pool, **cloud: Any) -> Recording:
             "kubernetes": k8s.Provider("kube"),
             "pools": pools,
             "volumes": (),
-            "block_storage_class": None,
+            "metrics_disk": None,
             "alert_receiver": None,
             "prices": None,
             "images": ImageReferences(training="t", controller="c"),
@@ -87,16 +88,52 @@ def test_only_keys_are_set_that_were_looked_up_in_the_chart() -> None:
 
 
 def test_metrics_are_kept_as_long_as_the_stack_file_says_and_fit_their_disk() -> None:
-    shape = MetricsShape(days=7, disk_gib=50, storage_class="fast", receiver=None)
+    shape = MetricsShape(days=7, disk_gib=50, own_disk=False, receiver=None)
     spec = chart_values(shape)["prometheus"]["prometheusSpec"]
     assert spec["retention"] == "7d"
     assert spec["retentionSize"] == "42GiB"
     claim = spec["storageSpec"]["volumeClaimTemplate"]["spec"]
     assert claim["resources"]["requests"] == {"storage": "50Gi"}
-    assert claim["storageClassName"] == "fast"
 
 
-def test_without_a_class_of_ours_the_clusters_default_is_used() -> None:
+def test_on_a_disk_of_the_cloud_the_claim_finds_its_volume_and_nothing_else(
+    build: Any, find: Any
+) -> None:
+    def program() -> None:
+        kube, driver = k8s.Provider("kube"), k8s.core.v1.Namespace("driver")
+        disk = Disk(
+            source=CsiVolume(driver="disks.example", handle="vol-1", fs_type="ext4"),
+            zone="a",
+            size_gib=20,
+            ready=(driver,),
+        )
+        cloud = Cloud(
+            kubernetes=kube,
+            pools=(),
+            volumes=(),
+            metrics_disk=disk,
+            alert_receiver=None,
+            prices=None,
+            images=ImageReferences(training="t", controller="c"),
+            ready=(),
+            outputs={},
+        )
+        Observability("watch", ObservabilityArgs(wanted=Wanted(metrics=True), cloud=cloud))
+
+    made = build(program)
+    volume, release = find.one(made, VOLUME), find.one(made, RELEASE)
+    stored = release.inputs["values"]["prometheus"]["prometheusSpec"]["storageSpec"]
+    claim = stored["volumeClaimTemplate"]["spec"]
+    assert claim["volumeName"] == volume.inputs["metadata"]["name"]
+    assert claim["storageClassName"] == volume.inputs["spec"]["storageClassName"] == ""
+    assert claim["resources"]["requests"] == volume.inputs["spec"]["capacity"]
+    assert claim["accessModes"] == volume.inputs["spec"]["accessModes"]
+    assert volume.inputs["spec"]["csi"]["fsType"] == "ext4"
+    assert "'values': ['a']" in str(volume.inputs["spec"]["nodeAffinity"])
+    assert any(urn.endswith("::driver") for urn in volume.depends_on)
+
+
+def test_without_a_disk_of_the_cloud_the_clusters_default_is_used() -> None:
     spec = chart_values(PLAIN)["prometheus"]["prometheusSpec"]
     assert "storageClassName" not in spec["storageSpec"]["volumeClaimTemplate"]["spec"]
 
@@ -201,7 +238,7 @@ def test_alertmanager_starts_after_the_right_to_tell_people(build: Any, find: An
             kubernetes=kube,
             pools=(),
             volumes=(),
-            block_storage_class=None,
+            metrics_disk=None,
             alert_receiver=receiver,
             prices=None,
             images=ImageReferences(training="t", controller="c"),

@@ -33,7 +33,7 @@ def refresher(build: Any, source: PriceSource | None = SOURCE) -> Recording:
             kubernetes=kubernetes,
             pools=(),
             volumes=(),
-            block_storage_class=None,
+            metrics_disk=None,
             alert_receiver=None,
             prices=source,
             images=ImageReferences(training=IMAGE, controller=IMAGE),

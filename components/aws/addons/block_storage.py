@@ -1,14 +1,15 @@
-"""Disks of their own for pods that need one: EBS, its driver, and a storage class."""
+"""A disk for the platform's own, and what attaches it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pulumi
-import pulumi_kubernetes as k8s
+import pulumi_aws as aws
 
 from components.aws.addons import block_storage_rights
 from components.aws.addons.addon import AddOn, AddOnArgs, Rights
 from components.aws.reference import ClusterReference
+from components.cloud import CsiVolume, Disk
 
 DRIVER = "ebs.csi.aws.com"
 DRIVER_SETTINGS = {"node": {"tolerateAllTaints": True}}
@@ -21,22 +22,30 @@ class BlockStorageArgs:
     cluster: ClusterReference
     driver_version: str | None
     """None: EKS picks its default."""
+    size_gib: int
+    zone: str
+    """Where managers always are: a disk is in one zone, and so is its pod."""
     after: Sequence[pulumi.Resource]
     """Nodes: the driver's controller is a pod."""
     tags: Mapping[str, str]
 
 
 class BlockStorage(pulumi.ComponentResource):
-    """The EBS driver, with rights to disks that carry the stack's tags and to no other, and the
-    class that gives a disk these tags."""
+    """An encrypted disk, and the EBS driver with the right to attach disks with the stack's tags to
+    nodes of this cluster.
 
-    storage_class: str = "gp3"
-    ready: tuple[pulumi.Resource, ...]
+    The stack makes the disk, not the driver: a driver deletes a disk some time after its claim, and
+    a destroy takes the driver away in that very moment, so that the disk would stay for ever. There
+    is no storage class for the same reason, and since nothing counts what one would make.
+    """
+
+    disk: Disk
 
     def __init__(
         self, name: str, args: BlockStorageArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("spotrain:aws:BlockStorage", name, {}, opts)
+        child = pulumi.ResourceOptions(parent=self)
         statements = block_storage_rights.driver_statements(
             cluster_name=args.cluster.name, cluster_arn=args.cluster.arn, tags=args.tags
         )
@@ -51,23 +60,21 @@ class BlockStorage(pulumi.ComponentResource):
                 after=args.after,
                 tags=args.tags,
             ),
-            pulumi.ResourceOptions(parent=self),
+            child,
         ).addon
-        disks = k8s.storage.v1.StorageClass(
-            f"{name}-class",
-            metadata=k8s.meta.v1.ObjectMetaArgs(name=self.storage_class),
-            provisioner=DRIVER,
-            parameters={"type": "gp3", "encrypted": "true", **tag_parameters(args.tags)},
-            volume_binding_mode="WaitForFirstConsumer",  # a disk is in one zone: that of its pod
-            allow_volume_expansion=True,
-            reclaim_policy="Delete",
-            opts=pulumi.ResourceOptions(parent=self, provider=args.cluster.kubernetes),
+        volume = aws.ebs.Volume(
+            f"{name}-disk",
+            availability_zone=args.zone,
+            type="gp3",
+            size=args.size_gib,
+            encrypted=True,
+            tags={**args.tags, "Name": f"{args.tags['stack']}-metrics"},
+            opts=child,
         )
-        self.ready = (driver, disks)
+        self.disk = Disk(
+            source=CsiVolume(driver=DRIVER, handle=volume.id, fs_type="ext4"),
+            zone=args.zone,
+            size_gib=args.size_gib,
+            ready=(driver,),
+        )
         self.register_outputs({})
-
-
-def tag_parameters(tags: Mapping[str, str]) -> dict[str, str]:
-    """Tags as the driver reads them from a storage class."""
-    ordered = sorted(tags.items())
-    return {f"tagSpecification_{i}": f"{k}={v}" for i, (k, v) in enumerate(ordered, start=1)}

@@ -16,21 +16,19 @@ def driver_statements(
     cluster_arn: pulumi.Output[str],
     tags: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """See disks; make, grow and remove those with the stack's tags, and attach them to this
-    cluster's nodes.
+    """See disks; attach those with the stack's tags to this cluster's nodes.
 
-    Narrower than AmazonEBSCSIDriverPolicyV2, whose statements these are: no snapshots, no disks of
-    other stacks, no instances of other clusters.
+    Narrower than AmazonEBSCSIDriverPolicyV2, from which these statements are: it makes, changes and
+    deletes no disk and no snapshot, and touches no disk of other stacks, no instance of other
+    clusters.
     """
 
     def every(kind: str) -> pulumi.Output[str]:
         return cluster_arn.apply(lambda arn: ec2_resources(arn, kind))
 
-    asked = {f"aws:RequestTag/{key}": value for key, value in tags.items()}
     ours = {f"aws:ResourceTag/{key}": value for key, value in tags.items()}
     node = {"aws:ResourceTag/eks:cluster-name": cluster_name}
     move = ["ec2:AttachVolume", "ec2:DetachVolume"]
-    disk = every("volume")
     return [
         policies.allow(
             [
@@ -43,17 +41,7 @@ def driver_statements(
             ],
             ["*"],  # AWS knows no narrower resource for these
         ),
-        policies.allow(["ec2:CreateVolume"], [disk], conditions={"StringEquals": asked}),
-        policies.allow(
-            ["ec2:CreateTags"],
-            [disk],
-            conditions={"StringEquals": {"ec2:CreateAction": "CreateVolume"}},
-        ),
-        policies.allow(
-            ["ec2:DeleteVolume", "ec2:ModifyVolume", *move],
-            [disk],
-            conditions={"StringEquals": ours},
-        ),
+        policies.allow(move, [every("volume")], conditions={"StringEquals": ours}),
         policies.allow(move, [every("instance")], conditions={"StringEquals": node}),
     ]
 

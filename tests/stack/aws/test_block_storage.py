@@ -1,4 +1,4 @@
-"""Disks for pods, as a component by itself."""
+"""The disk of the metrics, as a component by itself."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,14 +11,21 @@ from stacks.pages.stacks import QUARRY, recording_of, settings_of
 from stacks.recorder import Recording
 
 MakeCluster = Callable[[], ClusterReference]
-CLASS = "kubernetes:storage.k8s.io/v1:StorageClass"
+DISK = "aws:ebs/volume:Volume"
 POLICY = "disks-driver-ebs-csi-controller-sa-policy.policy"
 
 
 @pytest.fixture
 def disks(build: Any, cluster: MakeCluster, tags: Mapping[str, str]) -> Recording:
     def program() -> None:
-        args = BlockStorageArgs(cluster=cluster(), driver_version=None, after=(), tags=tags)
+        args = BlockStorageArgs(
+            cluster=cluster(),
+            driver_version=None,
+            size_gib=20,
+            zone="us-east-1a",
+            after=(),
+            tags=tags,
+        )
         BlockStorage("disks", args)
 
     recording: Recording = build(program)
@@ -29,21 +36,28 @@ def statement(disks: Recording, find: Any, action: str) -> list[dict[str, Any]]:
     return [s for s in find.policies(disks)[POLICY]["Statement"] if action in s["Action"]]
 
 
-def test_a_disk_is_encrypted_gp3_in_the_zone_of_its_pod(disks: Recording, find: Any) -> None:
-    made = find.one(disks, CLASS).inputs
-    assert made["provisioner"] == "ebs.csi.aws.com"
-    assert made["parameters"].items() >= {"type": "gp3", "encrypted": "true"}.items()
-    assert made["volumeBindingMode"] == "WaitForFirstConsumer"
+def test_the_disk_is_encrypted_gp3_where_managers_are(disks: Recording, find: Any) -> None:
+    made = find.one(disks, DISK).inputs
+    assert (made["type"], made["size"], made["encrypted"]) == ("gp3", 20, True)
+    assert made["availabilityZone"] == "us-east-1a"
 
 
-def test_a_disk_carries_the_tags_that_its_driver_may_touch(disks: Recording, find: Any) -> None:
-    parameters = find.one(disks, CLASS).inputs["parameters"]
-    written = dict(v.split("=") for k, v in parameters.items() if k.startswith("tagSpecification_"))
-    (make,) = statement(disks, find, "ec2:CreateVolume")
-    (remove,) = statement(disks, find, "ec2:DeleteVolume")
-    for found, prefix in ((make, "aws:RequestTag/"), (remove, "aws:ResourceTag/")):
-        assert found["Condition"]["StringEquals"] == {f"{prefix}{k}": v for k, v in written.items()}
-        assert found["Resource"] == ["arn:aws:ec2:us-east-1:123456789012:volume/*"]
+def test_the_disk_carries_the_tags_that_its_driver_may_touch(
+    disks: Recording, tags: Mapping[str, str], find: Any
+) -> None:
+    (attach,) = [
+        s for s in statement(disks, find, "ec2:AttachVolume") if ":volume/" in s["Resource"][0]
+    ]
+    asked = attach["Condition"]["StringEquals"]
+    assert asked == {f"aws:ResourceTag/{key}": value for key, value in tags.items()}
+    assert find.one(disks, DISK).inputs["tags"].items() >= tags.items()
+
+
+def test_the_driver_makes_changes_and_deletes_nothing(disks: Recording, find: Any) -> None:
+    """The stack does: a destroy would be over before the driver had deleted what it made."""
+    allowed = [a for s in find.policies(disks)[POLICY]["Statement"] for a in s["Action"]]
+    assert {a for a in allowed if ":Describe" not in a} == {"ec2:AttachVolume", "ec2:DetachVolume"}
+    assert disks.of_type("kubernetes:storage.k8s.io/v1:StorageClass") == []
 
 
 def test_a_disk_is_attached_only_to_nodes_of_its_own_cluster(disks: Recording, find: Any) -> None:
@@ -60,10 +74,14 @@ def test_the_driver_runs_on_tainted_nodes_too(disks: Recording, find: Any) -> No
     assert addon["configurationValues"] == '{"node": {"tolerateAllTaints": true}}'
 
 
-def test_disks_are_there_exactly_when_metrics_are(recording: Recording, settings: Any) -> None:
-    for built, metrics in (
-        (recording, settings.observability.metrics),
-        (recording_of(QUARRY.stem), settings_of(QUARRY.stem).observability.metrics),
+def test_a_disk_is_there_exactly_when_metrics_are(recording: Recording, settings: Any) -> None:
+    everything: Any = settings_of(QUARRY.stem)
+    for built, wanted in (
+        (recording, settings),
+        (recording_of(QUARRY.stem), everything),
     ):
-        classes = {made.inputs["metadata"]["name"] for made in built.of_type(CLASS)}
-        assert ("gp3" in classes) == metrics
+        sizes = [made.inputs["size"] for made in built.of_type(DISK)]
+        watch = wanted.observability
+        assert sizes == ([watch.metrics_disk_gib] if watch.metrics else [])
+        zones = {made.inputs["availabilityZone"] for made in built.of_type(DISK)}
+        assert zones <= set(wanted.zones[:2]), "managers are in the first two"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from components.platform.job_namespace import CONTROLLER_JOBS_ROLE, LONGEST_GOODBYE
-from stacks.pages.stacks import aws_stacks, recording_of
+from stacks.pages.stacks import QUARRY, aws_stacks, recording_of
 from stacks.recorder import Recording, Registration
 from tests.stack.invariants.registry import pod_of
 from tests.stack.removal import Order
@@ -106,6 +106,26 @@ def what_waits_for_the_last_pod_waits_long_enough(recording: Recording) -> Itera
             yield f"{resource.name} is waited for {resource.delete_timeout or 'ten minutes'}"
 
 
+def a_disk_is_let_go_before_its_driver_goes(recording: Recording) -> Iterator[str]:
+    """Who mounts it first, then the volume, which waits until the disk is detached: the driver does
+    that, and AWS deletes no disk that is attached."""
+    order, disks = Order(recording), recording.of_type("aws:ebs/volume:Volume")
+    drivers = [each for each in recording.of_type(ADDON) if "ebs-csi" in each.inputs["addonName"]]
+    volumes = [
+        each
+        for each in recording.of_type("kubernetes:core/v1:PersistentVolume")
+        if each.inputs["spec"].get("csi", {}).get("driver") == "ebs.csi.aws.com"
+    ]
+    mounting = [
+        *recording.of_type("kubernetes:helm.sh/v3:Release"),
+        *(n for n in recording.of_type(NAMESPACE) if n.name.startswith("metrics")),
+    ]
+    if len(volumes) != len(disks):
+        yield f"{len(disks)} disks, {len(volumes)} volumes"
+    yield from order.violations(mounting, volumes)
+    yield from order.violations(volumes, [*disks, *drivers])
+
+
 def the_autoscaler_goes_before_the_groups_that_it_would_fill_again(
     recording: Recording,
 ) -> Iterator[str]:
@@ -129,6 +149,7 @@ QUESTIONS: dict[Question, list[tuple[str, str]]] = {
     pods_go_before_the_nodes_that_stop_them: [
         ("kubernetes:apps/v1:Deployment", "elastic-jobs-controller"),
     ],
+    a_disk_is_let_go_before_its_driver_goes: [],
     whoever_mounts_goes_before_the_policy_that_binds_him: [
         (NAMESPACE, "jobs-namespace"),
         ("kubernetes:batch/v1:Job", "shared-folders"),
@@ -158,6 +179,15 @@ def test_a_forgotten_wait_is_noticed(
     for resource in named(broken, kind, name=name):
         resource.depends_on = ()
     assert list(question(broken)) != []
+
+
+def test_a_disk_that_its_driver_would_leave_behind_is_noticed() -> None:
+    """Not every stack has a disk, so its story is told with the one that has every option."""
+    for forgetful in ("metrics-disk", "metrics-namespace"):
+        broken = copy.deepcopy(recording_of(QUARRY.stem))
+        (resource,) = (r for r in broken.resources if r.name == forgetful)
+        resource.depends_on = ()
+        assert list(a_disk_is_let_go_before_its_driver_goes(broken)) != []
 
 
 def test_nothing_is_waited_for_too_briefly(recording: Recording) -> None:

@@ -59,7 +59,7 @@ def test_nobody_but_alertmanager_may_publish_and_it_may_nothing_else(made: Any, 
 
 
 def test_alertmanager_runs_under_the_account_that_may_publish() -> None:
-    shape = MetricsShape(days=1, disk_gib=5, storage_class=None, receiver=None)
+    shape = MetricsShape(days=1, disk_gib=5, own_disk=False, receiver=None)
     account = chart_values(shape)["alertmanager"]["serviceAccount"]
     assert account == {"name": contract.ALERTS_ACCOUNT}
 

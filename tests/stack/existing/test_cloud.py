@@ -120,7 +120,7 @@ def test_each_volume_is_handed_over_with_its_folders(
 def test_the_cloud_promises_nothing_that_its_owner_has_to_know(made: Any) -> None:
     cloud, _ = made()
     assert cloud.ready == ()
-    assert (cloud.block_storage_class, cloud.alert_receiver, cloud.prices) == (None, None, None)
+    assert (cloud.metrics_disk, cloud.alert_receiver, cloud.prices) == (None, None, None)
 
 
 def test_a_pool_is_offered_at_the_prices_of_the_file(made: Any) -> None:

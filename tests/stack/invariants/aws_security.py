@@ -120,11 +120,9 @@ def nothing_that_stores_bytes_is_unencrypted(built: Built) -> Iterator[str]:
     for repository in built.of_type("aws:ecr/repository:Repository"):
         if not repository.inputs.get("encryptionConfigurations"):
             yield f"{repository.name} is not encrypted"
-    for storage_class in built.of_type("kubernetes:storage.k8s.io/v1:StorageClass"):
-        parameters = storage_class.inputs.get("parameters", {})
-        ebs = storage_class.inputs["provisioner"] == "ebs.csi.aws.com"
-        if ebs and parameters.get("encrypted") != "true":
-            yield f"{storage_class.name} makes plain disks"
+    for volume in built.of_type("aws:ebs/volume:Volume"):
+        if volume.inputs.get("encrypted") is not True:
+            yield f"{volume.name} is not encrypted"
     if not built.named_plane().inputs.get("encryptionConfigKeyArn"):
         yield "secrets in the cluster have no key of ours"
 

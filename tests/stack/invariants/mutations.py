@@ -317,6 +317,11 @@ SECURITY = [
         put(TEMPLATE, "gpu-t4", "blockDeviceMappings/0/ebs/encrypted", "false"),
     ),
     Mutation(
+        "nothing_that_stores_bytes_is_unencrypted",
+        "a plain disk of the metrics",
+        drop("ebs/volume:Volume", "block-storage", "encrypted"),
+    ),
+    Mutation(
         "nothing_crosses_the_network_in_the_clear",
         "a mount without TLS",
         put(":PersistentVolume", "shared", "spec/mountOptions", []),
