@@ -7,7 +7,14 @@ import promql_parser
 from spotrain.controller.meters import Meters
 from spotrain.controller.metrics import JobFacts, job_families
 from spotrain.controller.model import JobStatus
-from spotrain.controller.status import Condition, OfferStatus, Progress, Restarts, WorldStatus
+from spotrain.controller.status import (
+    Condition,
+    OfferStatus,
+    Progress,
+    Restarts,
+    Stall,
+    WorldStatus,
+)
 from tests.controller.builders import job, pod, pool, world
 
 OURS = "spotrain_"
@@ -64,6 +71,7 @@ def known_job() -> JobFacts:
         world=WorldStatus(number=1, size=1, since=NOW, step=1),
         progress=Progress(step=1, at=NOW),
         restarts=Restarts(),
+        last_stall=Stall(world=1, step=1, at=NOW),
     )
     return JobFacts(
         namespace="jobs",

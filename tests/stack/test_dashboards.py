@@ -72,6 +72,7 @@ def test_every_metric_of_jobs_is_shown() -> None:
     # These are there for the alerts.
     assert unseen == {
         "spotrain_job_completion_timestamp_seconds",
+        "spotrain_job_last_stall_timestamp_seconds",
         "spotrain_job_start_timestamp_seconds",
         "spotrain_job_workers_min",
         "spotrain_job_world_number",

@@ -121,6 +121,11 @@ def _moment(moment: datetime | None) -> float | None:
     return moment.timestamp() if moment else None
 
 
+def _last_stall(facts: JobFacts) -> float | None:
+    stall = facts.status.last_stall
+    return _moment(stall.at) if stall else None
+
+
 JOB_METRICS: Final = (
     JobMetric(
         "spotrain_job_info",
@@ -168,6 +173,11 @@ JOB_METRICS: Final = (
         "spotrain_job_progress_deadline_seconds",
         "Seconds without a new step that the job allows itself.",
         _of_spec(lambda job: job.elastic.progress_deadline_seconds),
+    ),
+    JobMetric(
+        "spotrain_job_last_stall_timestamp_seconds",
+        "When a world was last restarted because it did no step any more, in Unix time.",
+        _one(_last_stall),
     ),
     JobMetric(
         "spotrain_job_restarts_total",
