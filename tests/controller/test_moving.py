@@ -204,6 +204,19 @@ def test_a_failed_scale_up_is_taken_back_by_a_later_order() -> None:
     assert place_of(plan) == HERE
 
 
+def test_the_clock_stands_still_while_an_ordered_node_has_not_registered_yet() -> None:
+    """A machine takes minutes until Kubernetes knows of it; the autoscaler tells of its order."""
+    word = ScaleUp("ordered", "pod triggered scale-up: [{t4-spot-a 0->1 (max: 8)}]", after(5))
+    waits = there(waiting(0), waiting(1), waiting(2), board=Board(scale_ups={"uid-0": word}))
+    plan, waits = looked(waits, after(5))
+    assert plan.requeue_at == after(5 + 60 * ARRIVAL_MINUTES)
+    plan, waits = looked(waits, after(60 * ARRIVAL_MINUTES))
+    assert plan.status.offer == OfferStatus("t4-spot", "a", NOW)
+    plan, waits = looked(waits, after(5 + 60 * ARRIVAL_MINUTES))
+    assert place_of(plan) == HERE
+    assert place_of(reconcile(placed(), waits, after(605 + 60 * ARRIVAL_MINUTES))) == NEXT
+
+
 def test_a_failed_scale_up_beyond_the_least_workers_moves_nobody() -> None:
     """The node that boots is all that minReplicas needs."""
     word = ScaleUp("failed", "1 in backoff after failed scale-up", after(60))

@@ -35,8 +35,8 @@ def flags(cluster_name: str, shape: AutoscalerShape) -> list[str]:
         "--expander=priority,least-waste",
         f"--max-node-provision-time={shape.provision_minutes}m",
         # A group that got no capacity is closed for this long, twice as long each further time. The
-        # longest is what a job waits in one place (moveAfterSeconds), so that no job comes to a
-        # zone that stays closed for all of its stay; the default is half an hour.
+        # longest is how long a job stays away from a place that failed it, so that none comes back
+        # to a zone that stays closed for all of its stay; the default is half an hour.
         "--initial-node-group-backoff-duration=2m",
         "--max-node-group-backoff-duration=10m",
         f"--scale-down-unneeded-time={shape.idle_minutes}m",

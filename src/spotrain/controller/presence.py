@@ -38,16 +38,15 @@ def look(job: ElasticJob, observed: Observed, offer: Offer, now: datetime) -> Pr
     """What there is of `job` at `offer`. Pods of another place are on their way out."""
     here = [pod for pod in workers_at(observed.pods, offer.place) if not pod.deleting]
     homeless = [pod for pod in here if pod.node is None]
-    boots = [(n, at) for n in observed.nodes if (at := _up_by(n, offer, now)) is not None]
-    pulls = [at for pod in here if (at := _started_by(pod, now)) is not None]
+    boots = [at for node in observed.nodes if (at := _up_by(node, offer, now))]
+    pulls = [at for pod in here if (at := _started_by(pod, now))]
     words = [observed.board.scale_ups[p.uid] for p in homeless if p.uid in observed.board.scale_ups]
     last = max(words, key=lambda word: word.at, default=None)
-    arrivals = [at for _, at in boots] + pulls
     return Presence(
         housed=len(here) - len(homeless),
         homeless=len(homeless),
         booting=len(boots) * workers_per_node(job, offer.pool),
-        arriving_until=max(arrivals, default=None),
+        arriving_until=max([*boots, *pulls, *_ordered(last, now)], default=None),
         failed=last if last and last.kind == "failed" else None,
         full=last if last and last.kind == "full" else None,
     )
@@ -76,6 +75,14 @@ def _up_by(node: NodeView, offer: Offer, now: datetime) -> datetime | None:
         return None
     by = node.created_at + timedelta(minutes=ARRIVAL_MINUTES)
     return by if now < by else None
+
+
+def _ordered(last: ScaleUp | None, now: datetime) -> list[datetime]:
+    """When a node that was ordered must be up. Kubernetes knows of it only once it has booted."""
+    if last is None or last.kind != "ordered":
+        return []
+    by = last.at + timedelta(minutes=ARRIVAL_MINUTES)
+    return [by] if now < by else []
 
 
 def _started_by(pod: PodView, now: datetime) -> datetime | None:
