@@ -10,6 +10,8 @@ from spotrain.controller import kube as kinds
 from spotrain.controller.kube import Object
 from tests.cluster.cluster import ControllerProcess, Namespace, until
 from tests.cluster.server import ADMIN_TOKEN
+from tests.cluster.strict_api import strict_api
+from tests.controller.builders import document
 
 pytestmark = pytest.mark.cluster
 
@@ -204,3 +206,36 @@ async def test_without_a_namespace_of_its_own_the_controller_runs_the_jobs_of_al
         await namespace.until_pods(lambda found: len(found) == 2)
     finally:
         await controller.kill()
+
+
+@pytest.mark.acceptance(6, 36)
+async def test_of_a_job_nothing_but_its_status_is_ever_written(
+    namespace: Namespace, controller: ControllerProcess
+) -> None:
+    async with strict_api(namespace) as api:  # under a name of its own
+        submitted = (await api.create(document(worker={"replicas": 2}))).object
+    await controller.start()
+    for pod in await namespace.until_pods(lambda found: len(found) == 2):
+        await namespace.set_pod_status(pod, phase="Running", conditions=READY)
+    job = await namespace.until_job(lambda job: condition(job, "Running").get("status") == "True")
+    fields = job["metadata"]["managedFields"]
+    ours = [entry for entry in fields if entry["manager"] == kinds.FIELD_MANAGER]
+    assert {entry.get("subresource") for entry in ours} == {"status"}
+    assert job["spec"] == submitted["spec"]
+    assert job["metadata"]["generation"] == submitted["metadata"]["generation"]
+    assert "finalizers" not in job["metadata"]
+
+
+@pytest.mark.acceptance(35)
+async def test_a_deadline_is_met_by_itself_and_outlives_the_controller(
+    namespace: Namespace, controller: ControllerProcess
+) -> None:
+    await namespace.submit("digits", 1, activeDeadlineSeconds=3)
+    await controller.start()
+    started = await namespace.until_job(lambda job: "startTime" in (job.get("status") or {}))
+    await controller.kill()
+    await controller.start()
+    failed = await namespace.until_job(lambda job: condition(job, "Failed") != {})
+    assert condition(failed, "Failed")["reason"] == "DeadlineExceeded"
+    assert failed["status"]["startTime"] == started["status"]["startTime"]
+    await namespace.until_pods(lambda found: not found)

@@ -1,6 +1,7 @@
 """What a real API server makes of the CRD: what it accepts, refuses, fills in and keeps frozen."""
 
 import copy
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -9,7 +10,7 @@ import yaml
 
 from spotrain import contract
 from spotrain.controller.kube import JOBS, Object
-from tests.cluster.cluster import CRDS, Namespace
+from tests.cluster.cluster import CRDS, REPOSITORY, Namespace
 from tests.cluster.strict_api import StrictApi, strict_api
 from tests.controller.builders import document
 
@@ -80,6 +81,20 @@ async def test_the_crd_is_established_and_structural(namespace: Namespace) -> No
     assert conditions["Established"] == "True"
     assert conditions["NamesAccepted"] == "True"
     assert conditions.get("NonStructuralSchema", "False") == "False"
+
+
+@pytest.mark.acceptance(1)
+async def test_the_crd_applies_strictly_and_without_warnings(api: StrictApi) -> None:
+    crd = yaml.safe_load((REPOSITORY / "k8s" / "crd.yaml").read_text())
+    path = CRDS.path("", crd["metadata"]["name"])
+    applied = await api.http.patch(
+        path,
+        params={"fieldManager": "kubectl", "force": "true", "fieldValidation": "Strict"},
+        content=json.dumps(crd),
+        headers={"Content-Type": "application/apply-patch+yaml"},
+    )
+    assert applied.is_success, applied.text
+    assert applied.headers.get_list("warning") == []
 
 
 @pytest.mark.acceptance(1)

@@ -1,5 +1,7 @@
 """What the status says of training, and how often it may say it."""
 
+import pytest
+
 from spotrain.controller.progress import report
 from spotrain.controller.reconcile import reconcile
 from spotrain.controller.status import JobStatus, Progress, Restarts, WorldStatus
@@ -56,3 +58,11 @@ def test_the_last_step_is_on_record_when_the_job_has_succeeded() -> None:
     observed = seen(pod(0, "Succeeded"), world=world(4, 3, step=130), status=status())
     plan = reconcile(job(), observed, after(1))
     assert plan.status.progress == Progress(130, after(1))
+
+
+@pytest.mark.acceptance(10)
+def test_restarts_inside_the_pods_are_counted_and_never_forgotten() -> None:
+    first = reconcile(job(), seen(world=world(restarts=2)), NOW)
+    assert first.status.restarts.in_place == 2
+    forgetful = seen(world=world(restarts=0), status=first.status)
+    assert reconcile(job(), forgetful, after(1)).status.restarts.in_place == 2

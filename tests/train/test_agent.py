@@ -12,7 +12,7 @@ from spotrain import contract, worlds
 from spotrain.ledger.exactness import Exactness, audit
 from spotrain.ledger.samples import read_commits, read_sample_log
 from spotrain.worlds import Limits, Reason
-from tests.train.fleet import Fleet, fleet
+from tests.train.fleet import JOB, Fleet, fleet
 
 SCRIPTS = Path(__file__).parent / "scripts"
 SAMPLES = 400
@@ -85,6 +85,24 @@ async def test_survivors_train_on_while_a_killed_rank_starts_anew(tmp_path: Path
         report = await job.until_step(5, size=2)
         assert report.restarts == 1
         assert report.history[-1].members == ("b", "a")
+
+
+@pytest.mark.acceptance(24)
+async def test_a_world_that_hangs_trains_on_from_its_checkpoint_once_it_is_told_to_restart(
+    tmp_path: Path,
+) -> None:
+    async with fleet(tmp_path, session(tmp_path, "--hang-at", "60"), LIMITS) as job:
+        await job.start("a")
+        await job.start("b")
+        hung = await job.until_step(40, size=2)
+        while not (tmp_path / "out" / "hung").exists():  # a hanging script tells nobody
+            await asyncio.sleep(0.1)
+        job.coordinator.stall(JOB, hung.number, "no step for a minute")
+        report = await job.until(
+            lambda report: report.number > hung.number and report.step > 60 and report.size == 2
+        )
+        assert report.restarts == 1
+        assert report.history[0].reason is Reason.STALL
 
 
 async def test_a_fault_of_the_script_ends_the_job_after_the_allowed_restarts(

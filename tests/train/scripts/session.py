@@ -1,6 +1,6 @@
 """A small regression on the training library, until the file OUTPUT/enough is there.
 
-    session.py OUTPUT [--pause SECONDS] [--epochs N] [--fail-at STEP]
+    session.py OUTPUT [--pause SECONDS] [--epochs N] [--fail-at STEP] [--hang-at STEP]
 
 The ranks look for the file together at the end of each epoch, so that a test decides when the job
 is over, however fast the machine is.
@@ -23,7 +23,9 @@ parser.add_argument("output", type=Path)
 parser.add_argument("--pause", type=float, default=0.02)
 parser.add_argument("--epochs", type=int, default=100_000)
 parser.add_argument("--fail-at", type=int)
+parser.add_argument("--hang-at", type=int, help="rank 0 hangs there, once")
 options = parser.parse_args()
+HUNG = options.output / "hung"
 
 
 def train(run: elastic.Run) -> None:
@@ -43,6 +45,9 @@ def train(run: elastic.Run) -> None:
             time.sleep(options.pause)
             if run.steps_done == options.fail_at:
                 raise ValueError("the script has a fault")
+            if run.steps_done == options.hang_at and run.is_main and not HUNG.exists():
+                HUNG.touch()
+                time.sleep(3600)
             run.step(loss=loss)
             print(f"world {run.world} rank {run.rank} of {run.world_size}", flush=True)
         own = sum(float(weights.detach().sum()) for weights in model.parameters())
