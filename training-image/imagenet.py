@@ -61,8 +61,10 @@ class Config:
     image_size: Annotated[
         int, f"pixels a side; 0: 224, or 32 for {SMALL}; below {SMALL_IMAGE} no crops and flips"
     ] = 0
-    checkpoint_every: Annotated[float, "seconds: the most work that a sudden loss costs"] = 60.0
-    output: Annotated[Path, "folder that all workers share; holds checkpoints/"] = Path("output")
+    checkpoint_every: Annotated[
+        float, "seconds; 0: from what a checkpoint costs and how often work is lost"
+    ] = 0.0
+    output: Annotated[str, "folder that all workers share, or s3://; holds checkpoints/"] = "output"
     checkpoint_file: Annotated[
         str, "for commands of older scripts: its folder is the output, its name is not used"
     ] = ""
@@ -94,7 +96,7 @@ def parse(arguments: list[str] | None = None) -> Config:
     if values["checkpoint_file"]:
         if values["output"] != Config.output:
             parser.error("--output and --checkpoint-file both name the output folder: give one")
-        values["output"] = Path(values["checkpoint_file"]).parent
+        values["output"] = str(Path(values["checkpoint_file"]).parent)
     return Config(**values)
 
 
@@ -276,7 +278,7 @@ def main(arguments: list[str] | None = None) -> int:
         lambda run: train(run, config, train_set, val_set),
         output=config.output,
         seed=config.seed,
-        checkpoint_seconds=config.checkpoint_every,
+        checkpoint_seconds=config.checkpoint_every or None,
     )
     return 0
 

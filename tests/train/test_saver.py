@@ -129,7 +129,7 @@ def test_a_planned_change_does_not_wait_for_a_coordinator_that_is_away(
 ) -> None:
     channel.answers.put(None)
     save = save_of(5, torch.zeros(10))
-    assert saver.save_now(save, patience_seconds=0) is Outcome.UNANSWERED
+    assert saver.save_now(save, patience_seconds=0).outcome is Outcome.UNANSWERED
 
 
 def test_the_last_save_waits_for_a_coordinator_that_comes_back(
@@ -138,7 +138,7 @@ def test_the_last_save_waits_for_a_coordinator_that_comes_back(
     channel.answers.put(None)
     channel.answers.put(True)
     save = save_of(5, torch.zeros(10))
-    assert saver.save_now(save, patience_seconds=LIMIT) is Outcome.PUBLISHED
+    assert saver.save_now(save, patience_seconds=LIMIT).outcome is Outcome.PUBLISHED
 
 
 def test_a_refused_save_leaves_nothing_behind(

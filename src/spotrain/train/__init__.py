@@ -17,19 +17,27 @@ elastic.run(train, output="/mnt/efs/output/run1")
 """
 
 from spotrain.train.checkpoint import Catalogue, CheckpointError, CheckpointId, Manifest
-from spotrain.train.keeper import UsageError, WorldEnded
+from spotrain.train.distributed_sampler import ElasticDistributedSampler
+from spotrain.train.keeper import WorldEnded
 from spotrain.train.launch import run
+from spotrain.train.membership import WorldChanged
+from spotrain.train.own_loop import load_checkpoint, save_checkpoint
 from spotrain.train.sampler import ElasticBatchSampler
 from spotrain.train.session import Run
+from spotrain.train.usage import UsageError
 
 __all__ = [
     "Catalogue",
     "CheckpointError",
     "CheckpointId",
     "ElasticBatchSampler",
+    "ElasticDistributedSampler",
     "Manifest",
     "Run",
     "UsageError",
+    "WorldChanged",
     "WorldEnded",
+    "load_checkpoint",
     "run",
+    "save_checkpoint",
 ]

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import torch
@@ -12,7 +12,9 @@ from spotrain.train import parts, randomness
 from spotrain.train.checkpoint import Catalogue, CheckpointError, CheckpointId, Manifest
 from spotrain.train.loader import Position
 from spotrain.train.manifest import published, read_manifest
+from spotrain.train.pace import Cost, Pace
 from spotrain.train.saver import Done, Outcome, Save, Saver
+from spotrain.train.usage import UsageError
 
 log = logging.getLogger(__name__)
 
@@ -24,10 +26,6 @@ class WorldEnded(Exception):
     """The present world is over: `train` is called again in the next one."""
 
 
-class UsageError(RuntimeError):
-    """The training function used the run in a way that would lose work."""
-
-
 class Tracked(Protocol):
     def state_dict(self) -> Any: ...
     def load_state_dict(self, state: Any, /) -> Any: ...
@@ -36,7 +34,8 @@ class Tracked(Protocol):
 class Keeper:
     """Saves and restores one run. Rank 0 of a world saves; every rank restores."""
 
-    def __init__(self, catalogue: Catalogue, saver: Saver, position: Position) -> None:
+    def __init__(self, catalogue: Catalogue, saver: Saver, position: Position, pace: Pace) -> None:
+        self.pace = pace
         self.tracked: dict[str, Tracked] = {}
         self.restored: CheckpointId | None = None
         """What the present world went on from."""
@@ -96,6 +95,7 @@ class Keeper:
             log.info("goes on from %s: epoch %d, sample %d", id, manifest.epoch, manifest.cursor)
         position.step, position.epoch, position.cursor = id.step, manifest.epoch, manifest.cursor
         position.seed = int(manifest.extra["seed"])
+        self.pace.take_up(manifest.extra)
         if is_main:
             randomness.set_state(state["random"])
         else:
@@ -119,36 +119,49 @@ class Keeper:
         A volume that cannot be written shows before money is spent, and from here on there always
         is a state to go back to.
         """
-        if not self.save_patiently(world):
+        # Checked before it counts: after a restart the same script is refused again.
+        check = self.pace.require_fit
+        done = self._save(world, PATIENT_SECONDS, planned=False, check=check)
+        if done.outcome is not Outcome.PUBLISHED:
             raise CheckpointError(
                 f"the first checkpoint could not be written to {self._catalogue.store} (see "
                 "above): training that cannot be resumed is not begun. Mend the volume or the path."
             )
 
-    def save_patiently(self, world: int) -> bool:
+    def save_last(self, world: int) -> bool:
         """Like `save`, but waits for a coordinator that is away."""
-        outcome = self.save(world, patience_seconds=PATIENT_SECONDS)
-        if outcome is Outcome.UNANSWERED:
-            raise WorldEnded(
-                "the coordinator does not answer, and nothing may go on without this save"
-            )
-        return outcome is Outcome.PUBLISHED
+        return self._save(world, PATIENT_SECONDS, planned=True).outcome is Outcome.PUBLISHED
 
-    def save(self, world: int, *, patience_seconds: float = 0.0) -> Outcome:
-        """Save the present state while training waits.
+    def save(self, world: int) -> Outcome:
+        """Save the present state for a planned change, while training waits.
 
         Raises:
             WorldEnded: the coordinator refused it, because a newer world is on.
         """
+        return self._save(world, 0.0, planned=True).outcome
+
+    def _save(
+        self,
+        world: int,
+        patience_seconds: float,
+        *,
+        planned: bool,
+        check: Callable[[Cost], None] | None = None,
+    ) -> Done:
         self._take(self._saver.wait(), world)
         id = CheckpointId(world, self._position.step)
         if id in (self._held, self._saved):
-            return Outcome.PUBLISHED
+            return Done(id, Outcome.PUBLISHED)
         self.saved_at = time.monotonic()
         self._in_memory = id
-        outcome = self._saver.save_now(self._present(id), patience_seconds=patience_seconds)
-        self._take(Done(id, outcome), world)
-        return outcome
+        save = self._present(id, planned=planned)
+        done = self._saver.save_now(save, patience_seconds=patience_seconds, check=check)
+        self._take(done, world)
+        if done.outcome is Outcome.UNANSWERED and patience_seconds > 0:
+            raise WorldEnded(
+                "the coordinator does not answer, and nothing may go on without this save"
+            )
+        return done
 
     def start_save(self, world: int) -> None:
         """Save the present state while training goes on; one that is still going on goes first."""
@@ -157,7 +170,7 @@ class Keeper:
             return
         self.saved_at = time.monotonic()
         self._in_memory = CheckpointId(world, self._position.step)
-        self._saver.start(self._present(self._in_memory))
+        self._saver.start(self._present(self._in_memory, planned=False))
 
     def look_after_saves(self, world: int) -> None:
         """Take note of a save that has ended meanwhile.
@@ -165,7 +178,10 @@ class Keeper:
         Raises:
             WorldEnded: the coordinator refused it, because a newer world is on.
         """
-        self._take(self._saver.poll(), world)
+        done = self._saver.poll()
+        if done is not None and done.cost is not None:
+            self.pace.note(done.cost)
+        self._take(done, world)
 
     def _take(self, done: Done | None, world: int) -> None:
         if done is None or done.id.world != world:
@@ -177,7 +193,7 @@ class Keeper:
             if self._in_memory == done.id:
                 self._held = done.id
 
-    def _present(self, id: CheckpointId) -> Save:
+    def _present(self, id: CheckpointId, *, planned: bool) -> Save:
         tracked = {name: object.state_dict() for name, object in self.tracked.items()}
         return Save(
             id=id,
@@ -185,7 +201,11 @@ class Keeper:
             epoch=self._position.epoch,
             cursor=self._position.cursor,
             parent=self.restored,
-            extra={"seed": self._position.seed, "size": self._position.size},
+            extra={
+                "seed": self._position.seed,
+                "size": self._position.size,
+                **self.pace.to_extra(planned=planned),
+            },
         )
 
     def _find(self, id: CheckpointId) -> Manifest:

@@ -11,8 +11,10 @@ import torch
 from torch.distributed.elastic.multiprocessing.errors import record
 
 from spotrain.agent.rank import Channel
-from spotrain.train.checkpoint import Catalogue
 from spotrain.train.keeper import WorldEnded, newest_world
+from spotrain.train.membership import WorldChanged
+from spotrain.train.own_loop import catalogue_of
+from spotrain.train.pace import Pace
 from spotrain.train.retention import Retention
 from spotrain.train.saver import Saver
 from spotrain.train.session import Run
@@ -27,37 +29,41 @@ def run(
     *,
     output: str | Path,
     seed: int = 0,
-    checkpoint_seconds: float = 60.0,
+    checkpoint_seconds: float | None = None,
+    fit_notice: bool = True,
     keep: int = 3,
     keep_hours: float | None = None,
 ) -> Result:
     """Call `train(run)`, again and again after losses, until it returns; returns what it returned.
 
     Args:
-        output: folder on a file system that all workers share; checkpoints go to
-            `<output>/checkpoints`. A folder with checkpoints is resumed.
+        output: folder on a file system that all workers share, or s3://<bucket>/<prefix>;
+            checkpoints go to `<output>/checkpoints`. Where there are any, training goes on.
         seed: of the data order and of the random generators.
-        checkpoint_seconds: the most work that a loss without notice costs.
+        checkpoint_seconds: from one save to the next, and so the most work that a loss without
+            notice costs. None: from what a save costs and how often work is lost (see `interval`).
+        fit_notice: refuse to train where a save takes longer than a notice leaves time for.
         keep: checkpoints that stay; the newest intact one always does.
         keep_hours: checkpoints older than this go, even if they are among the newest `keep`.
     """
     _show_messages()
     recorded = record(_run_worlds)  # what ends it is written to the agent's error file
     retention = Retention(keep=keep, keep_hours=keep_hours)
-    result = recorded(train, Path(output), seed, checkpoint_seconds, retention)
+    pace = Pace(checkpoint_seconds, fit_notice=fit_notice)
+    result = recorded(train, output, seed, pace, retention)
     return cast(Result, result)
 
 
 def _run_worlds(
     train: Callable[[Run], Result],
-    output: Path,
+    output: str | Path,
     seed: int,
-    checkpoint_seconds: float,
+    pace: Pace,
     retention: Retention,
 ) -> Result:
     importlib.import_module("torch._dynamo")  # 1 s at the first optimizer, while others wait
     channel = Channel.from_environment() or SoloChannel()
-    catalogue = Catalogue(output / "checkpoints")
+    catalogue = catalogue_of(output)
     saver = Saver(catalogue, channel, retention)
     previous_step: int | None = None
     survivor = False
@@ -69,7 +75,7 @@ def _run_worlds(
             catalogue,
             saver,
             seed=seed,
-            checkpoint_seconds=checkpoint_seconds,
+            pace=pace,
             previous_step=previous_step,
         )
         try:
@@ -77,6 +83,13 @@ def _run_worlds(
             result = train(session)
             session.finish()
             return result
+        except WorldChanged as changed:
+            traceback.clear_frames(changed.__traceback__)
+            number, previous_step, survivor = session.world, session.steps_done, True
+            session.leave()
+            del session
+            channel.drained(number)
+            continue
         except WorldEnded as ended:
             message, excused = str(ended), True
             traceback.clear_frames(ended.__traceback__)

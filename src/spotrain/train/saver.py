@@ -1,16 +1,18 @@
 """From a state to a checkpoint: written, then asked for, then published; one at a time."""
 
 import logging
+import math
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
 from spotrain.agent.rank import Channel
 from spotrain.train.checkpoint import Catalogue, CheckpointError, CheckpointId, Staged
+from spotrain.train.pace import Cost
 from spotrain.train.parts import Part
 from spotrain.train.retention import Retention, prune
 from spotrain.train.snapshot import Snapshots
@@ -52,6 +54,8 @@ class Save:
 class Done:
     id: CheckpointId
     outcome: Outcome
+    cost: Cost | None = field(default=None, compare=False)
+    """None where nothing was written."""
 
 
 class Saver:
@@ -85,10 +89,12 @@ class Saver:
         somebody waits for this save.
         """
         assert self._running is None
+        before = time.monotonic()
         copied = replace(save, part=self._snapshots.take(save.part))
+        stall = time.monotonic() - before
         self._hurry.clear()
         self._over.clear()
-        self._running = self._thread.submit(self._save, copied, patience_seconds=float("inf"))
+        self._running = self._thread.submit(self._save, copied, math.inf, stall)
 
     def poll(self) -> Done | None:
         """The save that has ended since the last look, if one has."""
@@ -113,27 +119,49 @@ class Saver:
         self._over.set()
         self._hurry.set()
 
-    def save_now(self, save: Save, *, patience_seconds: float) -> Outcome:
-        """Save while training waits; `patience_seconds`: for a coordinator that is away."""
+    def save_now(
+        self,
+        save: Save,
+        *,
+        patience_seconds: float,
+        check: Callable[[Cost], None] | None = None,
+    ) -> Done:
+        """Save while training waits; `patience_seconds`: for a coordinator that is away.
+
+        `check` may raise, once the data is written and before it counts; then it is removed.
+        """
         assert self._running is None
         self._hurry.clear()
         self._over.clear()
-        return self._save(save, patience_seconds=patience_seconds).outcome
+        return self._save(save, patience_seconds, None, check)
 
-    def _save(self, save: Save, *, patience_seconds: float) -> Done:
+    def _save(
+        self,
+        save: Save,
+        patience_seconds: float,
+        stall_seconds: float | None,
+        check: Callable[[Cost], None] | None = None,
+    ) -> Done:
+        before, cost = time.monotonic(), None
         try:
-            outcome = self._write_and_commit(save, patience_seconds)
+            staged = self._stage(save)
+            seconds = time.monotonic() - before
+            size = sum(file.size for file in staged.manifest.files.values())
+            cost = Cost(seconds if stall_seconds is None else stall_seconds, seconds, size)
+            if check is not None:
+                _check(check, cost, staged)
+            outcome = self._commit(staged, patience_seconds)
         except CheckpointError as error:
             log.error("%s", error)
             outcome = Outcome.FAILED
         if outcome is Outcome.PUBLISHED:
             self._channel.saved(save.id.world, save.id.step)
             prune(self._catalogue, self._retention)
-        return Done(save.id, outcome)
+        return Done(save.id, outcome, cost)
 
-    def _write_and_commit(self, save: Save, patience_seconds: float) -> Outcome:
+    def _stage(self, save: Save) -> Staged:
         written = self._catalogue.write(save.id, self._catalogue.new_folder(save.id), save.part)
-        staged = self._catalogue.describe(
+        return self._catalogue.describe(
             save.id,
             [written],
             epoch=save.epoch,
@@ -141,6 +169,8 @@ class Saver:
             parent=save.parent,
             extra=save.extra,
         )
+
+    def _commit(self, staged: Staged, patience_seconds: float) -> Outcome:
         accepted = self._ask(staged, patience_seconds)
         if accepted:
             staged.publish()
@@ -148,7 +178,9 @@ class Saver:
         staged.discard()
         if accepted is not None:
             return Outcome.REFUSED
-        log.warning("checkpoint %s stays uncommitted: the coordinator does not answer", save.id)
+        log.warning(
+            "checkpoint %s stays uncommitted: the coordinator does not answer", staged.manifest.id
+        )
         return Outcome.UNANSWERED
 
     def _ask(self, staged: Staged, patience_seconds: float) -> bool | None:
@@ -161,3 +193,11 @@ class Saver:
             if self._hurry.wait(RETRY_SECONDS):
                 return None
         return None
+
+
+def _check(check: Callable[[Cost], None], cost: Cost, staged: Staged) -> None:
+    try:
+        check(cost)
+    except BaseException:
+        staged.discard()
+        raise

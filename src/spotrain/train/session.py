@@ -1,30 +1,29 @@
-"""The run: a training function's view of its worlds, and what carries it from one to the next."""
+"""The run: what a training function sees of its worlds."""
 
 import logging
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import nn
 from torch.utils.data import Dataset
 
 from spotrain.agent.rank import Assignment, Channel
-from spotrain.train import randomness
-from spotrain.train.checkpoint import Catalogue, CheckpointId
-from spotrain.train.group import Group, leave_world
-from spotrain.train.keeper import Keeper, Tracked, UsageError, WorldEnded
+from spotrain.train.checkpoint import Catalogue
+from spotrain.train.group import Group
+from spotrain.train.keeper import Keeper, Tracked, WorldEnded
 from spotrain.train.loader import ElasticLoader, Position
+from spotrain.train.membership import Membership, WorldChanged
+from spotrain.train.pace import Pace
 from spotrain.train.parallel import BuildReplica, Elastic, data_parallel
 from spotrain.train.progress import Progress
 from spotrain.train.sample_log import SampleLog
-from spotrain.train.saver import Outcome, Saver
+from spotrain.train.saver import Saver
 from spotrain.train.solo import SoloChannel
+from spotrain.train.usage import UsageError, require_restorable, size_of
 
 log = logging.getLogger(__name__)
-
-CHANGE_RETRY_SECONDS = 5.0
-"""After a planned change that the coordinator did not live to see."""
 
 
 class Run:
@@ -41,17 +40,16 @@ class Run:
         saver: Saver,
         *,
         seed: int,
-        checkpoint_seconds: float,
+        pace: Pace,
         previous_step: int | None,
     ) -> None:
         self._channel = channel
-        self._checkpoint_seconds = checkpoint_seconds
         self._position = Position(seed=seed)
-        self._keeper = Keeper(catalogue, saver, self._position)
+        self._keeper = Keeper(catalogue, saver, self._position, pace)
         self._progress = Progress(channel, self._position, previous_step)
         self._sample_log = SampleLog.from_environment()
-        self._models: list[Elastic] = []
-        self._asked_again_at = 0.0
+        self._membership = Membership(channel, self._position, self._keeper, self._progress)
+        self._is_stopping = False
 
     # --- Where this process is ---
 
@@ -82,6 +80,11 @@ class Run:
         return self._group.device
 
     @property
+    def channel(self) -> Channel | SoloChannel:
+        """To the agent; for what commits by itself."""
+        return self._channel
+
+    @property
     def steps_done(self) -> int:
         """Global steps done since the job began, over all worlds."""
         return self._position.step
@@ -97,7 +100,7 @@ class Run:
         if self._keeper.tracked:
             raise UsageError("run.wrap came after run.track: wrap every model before tracking it")
         elastic = Elastic(model.to(self.device), build_replica or data_parallel(self.device))
-        self._models.append(elastic)
+        self._membership.models.append(elastic)
         return elastic
 
     def loader(
@@ -119,7 +122,7 @@ class Run:
                 "run.loader was called twice: one position in one data set is kept. Put several "
                 "sets together with torch.utils.data.ConcatDataset; evaluate with a DataLoader."
             )
-        self._position.size = _size_of(dataset)
+        self._position.size = size_of(dataset)
         options.setdefault("pin_memory", self.device.type == "cuda")
         return ElasticLoader(
             dataset,
@@ -137,19 +140,12 @@ class Run:
         """
         if self._keeper.tracked:
             raise UsageError("run.track was called twice: name everything in one call")
-        if not objects:
-            raise UsageError("run.track needs what to save: run.track(model=..., optimizer=...)")
-        for name, object in objects.items():
-            if not hasattr(object, "state_dict") or not hasattr(object, "load_state_dict"):
-                raise UsageError(
-                    f"run.track({name}={object!r}): it has no state_dict and load_state_dict, so "
-                    "it could not be restored. Position, epoch and random state are kept anyway."
-                )
+        require_restorable(objects)
         self._keeper.tracked = {
             name: object.module if isinstance(object, Elastic) else object
             for name, object in objects.items()
         }
-        self._settle()
+        self._membership.settle()
 
     def epochs(self, count: int) -> Iterator[int]:
         """The epochs that are left, beginning with the one in progress."""
@@ -186,13 +182,39 @@ class Run:
         if self.is_main:
             own = sum(len(step.indices) - step.padding for step in taken)
             self._progress.tell_step(samples=own * self.world_size, metrics=metrics)
-        if self._channel.is_leave_asked(self.world):
-            raise WorldEnded(f"world {self.world} was ended from outside")
+        self._require_wanted()
         self._keeper.look_after_saves(self.world)
-        if self._group.agree(self._is_change_asked()):
-            self._change_world()
+        if self._membership.agrees_to_change():
+            self._membership.change_world()
         elif self.is_main and self._is_save_due():
             self._keeper.start_save(self.world)
+
+    def should_stop(self, *, step: int | None = None) -> bool:
+        """For scripts that keep their own loop and do not call `run.step`: whether to stop here.
+
+        Every rank calls it once a step, and all get the same answer. Once it is True, save (see
+        `save_checkpoint`), then call `run.next_world`. `step`: global steps done, for reports.
+        """
+        self._require_wanted()
+        if step is not None:
+            self._position.step = step
+            if self.is_main:
+                self._progress.tell_step(samples=0, metrics={})
+        self._is_stopping |= self._membership.agrees_to_change()
+        return self._is_stopping
+
+    def next_world(self) -> NoReturn:
+        """Leave this world after `should_stop`: the training function is called again in the next.
+
+        Raises:
+            WorldChanged: always; do not catch it.
+        """
+        if not self._is_stopping:
+            raise UsageError(
+                "run.next_world came before run.should_stop had said True: this world goes on, "
+                "and the others would wait for this rank"
+            )
+        raise WorldChanged(f"world {self.world} is left as planned")
 
     def log(self, **metrics: float | torch.Tensor) -> None:
         """Report metrics of an epoch, such as accuracy; only rank 0's count."""
@@ -203,16 +225,10 @@ class Run:
         """The tensor summed over all ranks; every rank calls it."""
         return self._group.sum(tensor)
 
-    # --- From world to world; called by `run` ---
+    # --- Called by `launch.run` ---
 
     def enter(self, place: Assignment) -> None:
-        device = torch.device("cpu")
-        if torch.cuda.is_available():
-            device = torch.device("cuda", place.local_rank)
-            torch.cuda.set_device(device)
-        self._position.place = place
-        self._group = Group(place, device)
-        randomness.seed_all(self._position.seed)
+        self._membership.enter(place)
 
     def finish(self) -> None:
         """Training is done: commit the last state, then leave together.
@@ -220,69 +236,21 @@ class Run:
         Raises:
             WorldEnded: it could not be saved, so the work since the last checkpoint is not done.
         """
-        if self._keeper.tracked:
-            saved = self.is_main and self._keeper.save_patiently(self.world)
-            if self._group.choose(_pair(self._keeper.saved) if saved else None) is None:
-                raise WorldEnded("the last state could not be saved; the last checkpoint counts")
-        self.leave()
+        self._membership.finish()
 
     def leave(self) -> None:
-        for model in self._models:
-            model.leave_world()
-        leave_world()
+        self._membership.leave()
 
-    def _change_world(self) -> None:
-        """A planned change, in place: model, optimizer and device stay as they are."""
-        outcome, world, step = self._group.tell(self._save_for_all())
-        if Outcome(outcome) is Outcome.UNANSWERED:
-            self._asked_again_at = time.monotonic() + CHANGE_RETRY_SECONDS
-            return  # nobody is there to form another world; training goes on in this one
-        if Outcome(outcome) is not Outcome.PUBLISHED:
-            raise WorldEnded("the planned stop could not be saved; the last checkpoint counts")
-        self._keeper.hold(CheckpointId(world, step))
-        self._progress.previous_step = self._position.step
-        number = self.world
-        self.leave()
-        self._channel.drained(number)
-        self._channel.arrive(survivor=True, floor=0)
-        place = self._channel.next_world()
-        random_state = randomness.get_state()
-        self.enter(place)
-        randomness.set_state(random_state)
-        self._settle()
+    @property
+    def _group(self) -> Group:
+        return self._membership.group
 
-    def _is_change_asked(self) -> bool:
-        asked = self._channel.is_drain_asked(self.world)
-        return asked and time.monotonic() >= self._asked_again_at
-
-    def _save_for_all(self) -> tuple[int, int, int]:
-        """At rank 0: what became of the save, and the checkpoint that now holds the state."""
-        if not self.is_main:
-            return 0, 0, 0
-        outcome = self._keeper.save(self.world)
-        return outcome.value, *(_pair(self._keeper.saved) or (0, 0))
-
-    def _settle(self) -> None:
-        """What every rank does in a new world, newcomers and survivors alike: one state for all."""
-        keeper = self._keeper
-        choice = self._group.choose(_pair(keeper.newest(self.place)) if self.is_main else None)
-        if choice is not None:
-            id = CheckpointId(*choice)
-            keeper.restore(id, is_main=self.is_main, rank=self.rank, device=self.device)
-        for model in self._models:
-            model.enter_world(self.world_size)
-        if choice is None:
-            if self.is_main:
-                keeper.begin(self.world)
-            self._group.choose(None)  # nobody trains before there is a state to go back to
-            keeper.restored = CheckpointId(self.world, self._position.step)
-            if not self.is_main:  # the weights began alike; dropout and augmentation must not
-                randomness.seed_all(self._position.seed, self.rank, self._position.step)
-        keeper.saved_at = time.monotonic()
-        self._progress.enter_world(self._position.step)
+    def _require_wanted(self) -> None:
+        if self._channel.is_leave_asked(self.world):
+            raise WorldEnded(f"world {self.world} was ended from outside")
 
     def _is_save_due(self) -> bool:
-        return time.monotonic() - self._keeper.saved_at >= self._checkpoint_seconds
+        return time.monotonic() - self._keeper.saved_at >= self._keeper.pace.seconds
 
     def _require_tracked(self, caller: str) -> None:
         if not self._keeper.tracked:
@@ -290,20 +258,3 @@ class Run:
                 f"{caller} came before run.track, so a checkpoint would hold no model. "
                 "Call run.track(model=..., optimizer=...) after run.loader."
             )
-
-
-def _size_of(dataset: Dataset[Any]) -> int:
-    try:
-        size = len(dataset)  # type: ignore[arg-type]
-    except TypeError:
-        raise UsageError(
-            f"{type(dataset).__name__} has no length: exact positions need a data set of the map "
-            "kind (__len__ and __getitem__), not an iterable one"
-        ) from None
-    if size == 0:
-        raise UsageError("the data set is empty: there is nothing to train on. Check its path.")
-    return size
-
-
-def _pair(id: CheckpointId | None) -> tuple[int, int] | None:
-    return (id.world, id.step) if id is not None else None

@@ -1,0 +1,132 @@
+"""One process's way through the worlds of its job: it enters, settles, changes and leaves them."""
+
+import time
+
+import torch
+
+from spotrain.agent.rank import Assignment, Channel
+from spotrain.train import randomness
+from spotrain.train.checkpoint import CheckpointId
+from spotrain.train.group import Group, leave_world
+from spotrain.train.keeper import Keeper, WorldEnded
+from spotrain.train.loader import Position
+from spotrain.train.parallel import Elastic
+from spotrain.train.progress import Progress
+from spotrain.train.saver import Outcome
+from spotrain.train.solo import SoloChannel
+
+CHANGE_RETRY_SECONDS = 5.0
+"""After a planned change that the coordinator did not live to see."""
+
+
+class WorldChanged(Exception):
+    """The world was left as planned, and all is saved: `train` is called again in the next one."""
+
+
+class Membership:
+    """What every rank does together at the borders of worlds."""
+
+    group: Group
+
+    def __init__(
+        self,
+        channel: Channel | SoloChannel,
+        position: Position,
+        keeper: Keeper,
+        progress: Progress,
+    ) -> None:
+        self.models: list[Elastic] = []
+        self._channel = channel
+        self._position = position
+        self._keeper = keeper
+        self._progress = progress
+        self._change_again_at = 0.0
+
+    @property
+    def _world(self) -> int:
+        return self.group.place.number
+
+    @property
+    def _is_main(self) -> bool:
+        return self.group.place.rank == 0
+
+    def enter(self, place: Assignment) -> None:
+        device = torch.device("cpu")
+        if torch.cuda.is_available():
+            device = torch.device("cuda", place.local_rank)
+            torch.cuda.set_device(device)
+        self._position.place = place
+        self.group = Group(place, device)
+        randomness.seed_all(self._position.seed)
+
+    def settle(self) -> None:
+        """What every rank does in a new world, newcomers and survivors alike: one state for all."""
+        keeper, place = self._keeper, self.group.place
+        choice = self.group.choose(_pair(keeper.newest(place)) if self._is_main else None)
+        if choice is not None:
+            id = CheckpointId(*choice)
+            keeper.restore(id, is_main=self._is_main, rank=place.rank, device=self.group.device)
+        for model in self.models:
+            model.enter_world(place.world_size)
+        if choice is None:
+            if self._is_main:
+                keeper.begin(self._world)
+            self.group.choose(None)  # nobody trains before there is a state to go back to
+            keeper.restored = CheckpointId(self._world, self._position.step)
+            if not self._is_main:  # the weights began alike; dropout and augmentation must not
+                randomness.seed_all(self._position.seed, place.rank, self._position.step)
+        keeper.saved_at = time.monotonic()
+        self._progress.enter_world(self._position.step)
+
+    def agrees_to_change(self) -> bool:
+        """Whether all ranks stop here for another world; every rank asks once a step."""
+        asked = self._channel.is_drain_asked(self._world)
+        return self.group.agree(asked and time.monotonic() >= self._change_again_at)
+
+    def change_world(self) -> None:
+        """A planned change, in place: model, optimizer and device stay as they are."""
+        outcome, world, step = self.group.tell(self._save_for_all())
+        if Outcome(outcome) is Outcome.UNANSWERED:
+            self._change_again_at = time.monotonic() + CHANGE_RETRY_SECONDS
+            return  # nobody is there to form another world; training goes on in this one
+        if Outcome(outcome) is not Outcome.PUBLISHED:
+            raise WorldEnded("the planned stop could not be saved; the last checkpoint counts")
+        self._keeper.hold(CheckpointId(world, step))
+        self._progress.previous_step = self._position.step
+        number = self._world
+        self.leave()
+        self._channel.drained(number)
+        self._channel.arrive(survivor=True, floor=0)
+        place = self._channel.next_world()
+        random_state = randomness.get_state()
+        self.enter(place)
+        randomness.set_state(random_state)
+        self.settle()
+
+    def finish(self) -> None:
+        """Commit the last state, then leave together.
+
+        Raises:
+            WorldEnded: it could not be saved, so the work since the last checkpoint is not done.
+        """
+        if self._keeper.tracked:
+            saved = self._is_main and self._keeper.save_last(self._world)
+            if self.group.choose(_pair(self._keeper.saved) if saved else None) is None:
+                raise WorldEnded("the last state could not be saved; the last checkpoint counts")
+        self.leave()
+
+    def leave(self) -> None:
+        for model in self.models:
+            model.leave_world()
+        leave_world()
+
+    def _save_for_all(self) -> tuple[int, int, int]:
+        """At rank 0: what became of the save, and the checkpoint that now holds the state."""
+        if not self._is_main:
+            return 0, 0, 0
+        outcome = self._keeper.save(self._world)
+        return outcome.value, *(_pair(self._keeper.saved) or (0, 0))
+
+
+def _pair(id: CheckpointId | None) -> tuple[int, int] | None:
+    return (id.world, id.step) if id is not None else None

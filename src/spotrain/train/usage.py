@@ -1,0 +1,34 @@
+"""What scripts may do wrong, in words that say what to do instead."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch.utils.data import Dataset
+
+
+class UsageError(RuntimeError):
+    """The training function used the run in a way that would lose work."""
+
+
+def require_restorable(objects: Mapping[str, Any]) -> None:
+    if not objects:
+        raise UsageError("run.track needs what to save: run.track(model=..., optimizer=...)")
+    for name, object in objects.items():
+        if not hasattr(object, "state_dict") or not hasattr(object, "load_state_dict"):
+            raise UsageError(
+                f"run.track({name}={object!r}): it has no state_dict and load_state_dict, so "
+                "it could not be restored. Position, epoch and random state are kept anyway."
+            )
+
+
+def size_of(dataset: Dataset[Any]) -> int:
+    try:
+        size = len(dataset)  # type: ignore[arg-type]
+    except TypeError:
+        raise UsageError(
+            f"{type(dataset).__name__} has no length: exact positions need a data set of the map "
+            "kind (__len__ and __getitem__), not an iterable one"
+        ) from None
+    if size == 0:
+        raise UsageError("the data set is empty: there is nothing to train on. Check its path.")
+    return size
