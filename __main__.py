@@ -75,7 +75,6 @@ Prices("prices", PricesArgs(cloud=cloud, after=platform.system))
 watch = Observability("watch", ObservabilityArgs(wanted=settings.observability, cloud=cloud))
 
 # 9. Outputs: what a person, or a script, needs next
-pulumi.export("jobNamespace", jobs.name)
 images = {"trainingImage": cloud.images.training, "controllerImage": cloud.images.controller}
-for name, value in {**images, **cloud.outputs, **watch.outputs}.items():
+for name, value in {"jobNamespace": jobs.name, **images, **cloud.outputs, **watch.outputs}.items():
     pulumi.export(name, value)
