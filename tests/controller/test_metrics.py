@@ -20,7 +20,14 @@ from spotrain.controller.metrics import JOB_METRICS, JobFacts, job_families
 from spotrain.controller.model import JobStatus
 from spotrain.controller.observe import SeenPod
 from spotrain.controller.probes import answering
-from spotrain.controller.status import Condition, OfferStatus, Progress, Restarts, WorldStatus
+from spotrain.controller.status import (
+    Condition,
+    OfferStatus,
+    Progress,
+    Restarts,
+    Stall,
+    WorldStatus,
+)
 from spotrain.coordinator.server import Coordinator
 from spotrain.job import JobError, parse_job
 from spotrain.worlds.history import Chapter
@@ -169,6 +176,21 @@ def test_a_job_without_progress(changes: dict[str, Any], seconds: list[str]) -> 
 def test_a_script_that_reports_no_steps_is_never_said_to_stall() -> None:
     page = Page(replace(TRAINING, reports_steps=False))
     assert page.of("spotrain_job_without_progress_seconds") == []
+
+
+def test_a_job_without_a_deadline_is_never_said_to_stall() -> None:
+    """A deadline of 0 means none; as a number, every pause between two steps would be longer."""
+    page = Page(replace(TRAINING, job=job(elastic={"progressDeadlineSeconds": 0})))
+    assert page.of("spotrain_job_progress_deadline_seconds") == []
+
+
+def test_a_stall_that_was_answered_is_told_by_its_time() -> None:
+    assert Page(TRAINING).of("spotrain_job_last_stall_timestamp_seconds") == []
+    stalled = replace(STATUS, last_stall=Stall(world=3, step=900, at=after(-60)))
+    (line,) = Page(replace(TRAINING, status=stalled)).of(
+        "spotrain_job_last_stall_timestamp_seconds"
+    )
+    assert float(line.split(" ")[1]) == after(-60).timestamp()
 
 
 def test_the_number_of_series_grows_with_the_jobs_and_with_nothing_else() -> None:

@@ -171,8 +171,8 @@ JOB_METRICS: Final = (
     ),
     JobMetric(
         "spotrain_job_progress_deadline_seconds",
-        "Seconds without a new step that the job allows itself.",
-        _of_spec(lambda job: job.elastic.progress_deadline_seconds),
+        "Seconds without a new step that the job allows itself; none where it allows any.",
+        _of_spec(lambda job: job.elastic.progress_deadline_seconds or None),
     ),
     JobMetric(
         "spotrain_job_last_stall_timestamp_seconds",
