@@ -4,7 +4,7 @@ BIN := .venv/bin
 STACK ?= dev
 READY := .venv/.installed
 LOCK := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
-CODE := src stacks components demo tests __main__.py training-image
+CODE := src stacks components demo bench tests __main__.py training-image
 
 .DEFAULT_GOAL := help
 
@@ -22,6 +22,11 @@ test: $(READY)   ## all tests
 
 cluster-tools:   ## build etcd and Kubernetes for the cluster tests; prints their folder (ten minutes, once)
 	@tools/cluster/build
+
+bench-controller: $(READY) ## how fast the controller is, beside bare clients (ten minutes); writes docs/performance.md
+	@$(BIN)/uv pip install -q --python $(BIN)/python --target build/bench --require-hashes -r bench/controller/requirements.lock
+	@tools=$${KUBEBUILDER_ASSETS:-$$($(MAKE) --no-print-directory cluster-tools)} && \
+	  KUBEBUILDER_ASSETS=$$tools PYTHONPATH=.:build/bench $(BIN)/python -m bench.controller $(BENCH)
 
 provider-check: $(READY) ## let the AWS Terraform provider judge what the stacks ask AWS for
 	$(BIN)/pytest -m provider tests/stack
@@ -67,4 +72,4 @@ $(READY): requirements.lock pyproject.toml
 	@$(BIN)/uv pip install -q --no-deps --no-build-isolation --python $(BIN)/python -e .
 	@touch $@
 
-.PHONY: help demo preview test cluster-tools provider-check config-reference acceptance check format lock clean
+.PHONY: help demo preview test cluster-tools bench-controller provider-check config-reference acceptance check format lock clean

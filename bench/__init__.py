@@ -1,0 +1,1 @@
+"""Benchmarks: each beside its peers in the same run, with all raw times kept in results/."""

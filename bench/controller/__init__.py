@@ -1,0 +1,1 @@
+"""How fast the controller is, beside clients that do the same work without deciding anything."""

@@ -1,0 +1,112 @@
+"""From the raw data to the table in docs/performance.md. Pure but for `keep`."""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "bench/results/controller.json"
+PAGE = ROOT / "docs/performance.md"
+BEGIN, END = "<!-- controller: begin -->", "<!-- controller: end -->"
+
+
+def keep(found: dict[str, Any]) -> None:
+    RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+    PAGE.write_text(put(PAGE.read_text(), table(found)))
+
+
+def put(page: str, text: str) -> str:
+    head, rest = page.split(BEGIN)
+    return f"{head}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}"
+
+
+def table(found: dict[str, Any]) -> str:
+    rows = [*_latency(found["latency_ms"]), *_throughput(found), *_writes(found), *_memory(found)]
+    lines = [
+        "| what | measured | beside it | ratio | goal | |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    lines += [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([_machine(found), "", *lines])
+
+
+def _machine(found: dict[str, Any]) -> str:
+    m = found["machine"]
+    load = f"{m['load_before'][0]:.0f} to {found['load_after'][0]:.0f}"
+    return (
+        f"{found['at'][:10]}, {m['cores']} cores ({m['cpu']}), Python {m['python']}, load {load}: "
+        "times are those of a shared machine, ratios are within one run."
+    )
+
+
+Row = tuple[str, str, str, str, str, str]
+
+
+def _latency(trials: Sequence[dict[str, float]]) -> Iterable[Row]:
+    ours, bare = ([t[key] for t in trials] for key in ("replacement", "watcher"))
+    for name, share in (("p50", 50), ("p99", 99)):
+        mine, theirs = percentile(ours, share), percentile(bare, share)
+        goal = "<= 2" if name == "p50" else ""
+        what = f"pod deleted to replacement's create at the API server, {name} of {len(ours)}"
+        yield (
+            what,
+            f"{mine:.1f} ms",
+            f"{theirs:.1f} ms, a bare watcher hears of the deletion",
+            f"{mine / theirs:.2f}",
+            goal,
+            met(mine / theirs <= 2) if goal else "",
+        )
+
+
+def _throughput(found: dict[str, Any]) -> Iterable[Row]:
+    rounds = found["throughput"]["rounds"]
+    for jobs in sorted({row["jobs"] for row in rounds}):
+        of_size = [row for row in rounds if row["jobs"] == jobs]
+        mine = median(row["controller"]["jobs_per_s"] for row in of_size)
+        for client in ("lightkube", "httpx2", "aiohttp"):
+            theirs = median(row[client]["jobs_per_s"] for row in of_size)
+            ratio = median(
+                row["controller"]["jobs_per_s"] / row[client]["jobs_per_s"] for row in of_size
+            )
+            goal = ">= 0.8" if client == "lightkube" else ""
+            yield (
+                f"{jobs} jobs of {found['throughput']['workers']} pods, to all pods created",
+                f"{mine:.1f} jobs/s",
+                f"{theirs:.1f} jobs/s, bare {client}",
+                f"{ratio:.2f}",
+                goal,
+                met(ratio >= 0.8) if goal else "",
+            )
+
+
+def _writes(found: dict[str, Any]) -> Iterable[Row]:
+    written = found["writes"]
+    statuses = written.get("patch elasticjobs/status", 0)
+    # Four created, four ready, one gone, one new, one ready, one finished.
+    changes = 12
+    others = ", ".join(f"{n} {what}" for what, n in sorted(written.items()) if "status" not in what)
+    yield (
+        "status writes in a job's life of 12 pod changes",
+        str(statuses),
+        others,
+        f"{statuses / changes:.2f} a change",
+        "<= 3 a change",
+        met(statuses <= 3 * changes),
+    )
+
+
+def _memory(found: dict[str, Any]) -> Iterable[Row]:
+    rounds = found["throughput"]["rounds"]
+    most = max(row["jobs"] for row in rounds)
+    peak = max(row["controller"]["peak_mib"] for row in rounds if row["jobs"] == most)
+    yield f"memory at {most} jobs, peak", f"{peak:.0f} MiB", "", "", "< 200 MiB", met(peak < 200)
+
+
+def percentile(values: Sequence[float], share: int) -> float:
+    return quantiles(values, n=100, method="inclusive")[share - 1]
+
+
+def met(is_met: bool) -> str:
+    return "met" if is_met else "missed"
