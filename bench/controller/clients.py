@@ -48,10 +48,8 @@ async def with_lightkube(order: Body) -> float:
     client = AsyncClient(KubeConfig.from_file(order["kubeconfig"]))
 
     async def create(body: Body) -> None:
-        if body["kind"] == "Pod":
-            await client.create(Pod.from_dict(body))
-        else:
-            await client.create(NetworkPolicy.from_dict(body))
+        kind: Any = Pod if body["kind"] == "Pod" else NetworkPolicy
+        await client.create(kind.from_dict(body))
 
     await anext(aiter(client.list(Pod, namespace=order["namespace"])), None)
     return await create_all(create, order["bodies"], order["concurrency"])

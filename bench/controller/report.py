@@ -99,6 +99,8 @@ def _writes(found: dict[str, Any]) -> Iterable[Row]:
 
 def _memory(found: dict[str, Any]) -> Iterable[Row]:
     rounds = found["throughput"]["rounds"]
+    if not rounds:
+        return
     most = max(row["jobs"] for row in rounds)
     peak = max(row["controller"]["peak_mib"] for row in rounds if row["jobs"] == most)
     yield f"memory at {most} jobs, peak", f"{peak:.0f} MiB", "", "", "< 200 MiB", met(peak < 200)

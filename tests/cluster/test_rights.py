@@ -39,7 +39,8 @@ UNSEEN: dict[Right, str] = {
     (JOBS, "elasticjobs/finalizers", "update"): "asked for by the API server at each new pod",
     ("", "configmaps", "create"): "asked for by the API server where an apply creates",
     ("networking.k8s.io", "networkpolicies", "create"): "as above",
-    ("policy", "poddisruptionbudgets", "create"): "as above",
+    ("networking.k8s.io", "networkpolicies", "delete"): "asked for where it gets another owner",
+    ("policy", "poddisruptionbudgets", "create"): "asked for where an apply creates",
     ("policy", "poddisruptionbudgets", "patch"): "of jobs that ask for one",
     ("policy", "poddisruptionbudgets", "delete"): "of jobs that ask for one",
     **{
@@ -289,6 +290,7 @@ elastic.pytorch.org/elasticjobs: get
 elastic.pytorch.org/elasticjobs: list
 elastic.pytorch.org/elasticjobs: watch
 networking.k8s.io/networkpolicies: create
+networking.k8s.io/networkpolicies: delete
 networking.k8s.io/networkpolicies: patch
 policy/poddisruptionbudgets: create
 policy/poddisruptionbudgets: delete

@@ -1,5 +1,6 @@
 """Carrying out plans: in which order, and what stops it."""
 
+import asyncio
 import logging
 from dataclasses import replace
 from typing import Any
@@ -20,6 +21,7 @@ from tests.controller.builders import NOW, document, pod
 from tests.controller.kube_fake import Enough, ScriptedKube
 
 KEY = "jobs/digits/job-uid"
+MADE: Object = {"metadata": {}}
 NAME = ("jobs", "digits")
 
 
@@ -56,6 +58,7 @@ class Kept:
             doorkeeper=self.doorkeeper,
             publisher=Publisher(kube, "authority"),
             meters=self.meters,
+            turn=asyncio.Semaphore(1),
             node_lost_seconds=30,
         )
 
@@ -79,7 +82,7 @@ def seen(job: Object) -> SeenJob:
 @pytest.mark.acceptance(34)
 async def test_the_status_is_written_first_and_no_pod_starts_before_its_protection() -> None:
     written = stored({"state": "Pending"}, "2")
-    kept = Kept(stored(), patch=[written], create=[{}, {}, Enough()])
+    kept = Kept(stored(), patch=[written], create=[MADE, MADE, Enough()])
     assert await kept.run() == [
         ("patch", "elasticjobs/status"),
         ("apply", "networkpolicies"),
@@ -183,3 +186,55 @@ def test_the_same_news_has_the_same_name_and_other_news_another() -> None:
     assert first["metadata"]["name"] == again["metadata"]["name"]
     assert first["metadata"]["name"] != other["metadata"]["name"]
     assert first["involvedObject"]["uid"] == "job-uid"
+
+
+def made(index: int, version: int) -> Object:
+    """A pod as the API server stores it."""
+    owner = {
+        "apiVersion": "elastic.pytorch.org/v1alpha1",
+        "kind": "ElasticJob",
+        "name": "digits",
+        "uid": "job-uid",
+        "controller": True,
+    }
+    metadata = {
+        "name": f"digits-worker-{index}",
+        "namespace": "jobs",
+        "uid": f"uid-{index}",
+        "resourceVersion": str(version),
+        "creationTimestamp": "2026-08-11T10:00:00Z",
+        "labels": {"replica-index": str(index), "job-name": "digits"},
+        "ownerReferences": [owner],
+    }
+    return {"metadata": metadata, "spec": {"containers": [{"name": "x"}]}, "status": {}}
+
+
+async def test_a_replacement_does_not_wait_for_the_word_that_one_is_missing() -> None:
+    """The policy is there since the first look, and the status is written meanwhile."""
+    news = [stored({"state": "Pending"}, "2"), stored({"state": "Pending"}, "3"), Enough()]
+    kept = Kept(stored(), patch=news, create=[made(0, 5), made(1, 6), made(2, 7), made(0, 9)])
+    await kept.keeper._look()
+    kept.cluster.pods.take(made(0, 8), deleted=True)
+    kept.script.asked.clear()
+    await kept.keeper._look()
+    assert sorted(request[:2] for request in kept.script.asked) == [
+        ("create", "pods"),
+        ("patch", "elasticjobs/status"),
+    ]
+
+
+async def test_a_pod_that_was_just_made_is_not_made_again_before_the_watch_tells_of_it() -> None:
+    written = [stored({"state": "Pending"}, str(n)) for n in range(2, 5)]
+    kept = Kept(stored(), patch=written, create=[made(0, 5), made(1, 6), made(2, 7)])
+    await kept.keeper._look()
+    await kept.keeper._look()
+    assert len(kept.script.of("create")) == 3
+
+
+async def test_a_pod_that_the_watch_saw_go_is_not_entered_again() -> None:
+    kept = Kept(stored())
+    kept.cluster.pods._told = 9
+    kept.cluster.pods.foresee(made(0, 8))
+    assert kept.cluster.pods.items == {}
+    kept.cluster.pods.foresee(made(0, 10))
+    assert list(kept.cluster.pods.items) == [("jobs", "digits-worker-0")]

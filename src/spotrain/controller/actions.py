@@ -55,7 +55,7 @@ async def carry_out(kube: Kube, seen: SeenJob, action: Action) -> None:
     """Done already is done. Raises Conflict where another object is in the way."""
     match action:
         case CreatePod():
-            await _create_pod(kube, seen, action)
+            await create_pod(kube, seen, action)
         case DeletePod(name=name, uid=uid, grace_seconds=grace_seconds, reason=reason):
             extra = {"job": seen.key, "pod": name}
             logger.info("%s: removing %s: %s", seen.key, name, reason, extra=extra)
@@ -76,15 +76,18 @@ async def carry_out(kube: Kube, seen: SeenJob, action: Action) -> None:
             await kube.delete(JOBS, seen.namespace, seen.name, uid=seen.uid)
 
 
-async def _create_pod(kube: Kube, seen: SeenJob, action: CreatePod) -> None:
+async def create_pod(kube: Kube, seen: SeenJob, action: CreatePod) -> Object:
+    """The pod as stored. One of ours that is there already is as good."""
     try:
-        await kube.create(PODS, seen.namespace, action.manifest)
+        created = await kube.create(PODS, seen.namespace, action.manifest)
         extra = {"job": seen.key, "pod": action.name}
         logger.info("%s: created %s", seen.key, action.name, extra=extra)
     except Conflict:
         there = await kube.get(PODS, seen.namespace, action.name)
         if not controls(seen.uid, there):
             raise
+        return there
+    return created
 
 
 class Teller:

@@ -3,16 +3,25 @@
 import asyncio
 import contextlib
 import logging
+from collections.abc import Awaitable, Mapping, Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
-from spotrain.controller.actions import Teller, carry_out, write_status
+from spotrain.controller.actions import Teller, carry_out, create_pod, write_status
 from spotrain.controller.cluster import Cluster
 from spotrain.controller.kube import FAULTS, Conflict, Kube, KubeError
 from spotrain.controller.meters import Meters
 from spotrain.controller.mirror import Name, backoff
-from spotrain.controller.model import CreatePod, Observed, Plan, PodView, RestartWorld
+from spotrain.controller.model import (
+    Action,
+    ApplyNetworkPolicy,
+    CreatePod,
+    Observed,
+    Plan,
+    PodView,
+    RestartWorld,
+)
 from spotrain.controller.observe import SeenJob, pods_of, view_world
 from spotrain.controller.reconcile import reconcile
 from spotrain.controller.refusal import refuse
@@ -25,7 +34,8 @@ logger = logging.getLogger(__name__)
 
 RESYNC_SECONDS: Final = 60.0
 """A job is looked at so often though nothing was reported: whatever was missed is found then."""
-
+PROTECT_SECONDS: Final = 600.0
+"""A network policy that was changed by others is ours again at the first new pod after this."""
 REFUSALS: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
 """Answers that do not pass by themselves: quotas, policies, and what is wrong with the pod."""
 
@@ -43,6 +53,7 @@ class Keeper:
         doorkeeper: Doorkeeper,
         publisher: Publisher,
         meters: Meters,
+        turn: asyncio.Semaphore,
         node_lost_seconds: float,
     ) -> None:
         self._node_lost_seconds = node_lost_seconds
@@ -53,9 +64,15 @@ class Keeper:
         self._doorkeeper = doorkeeper
         self._publisher = publisher
         self._meters = meters
+        self._turn = turn
         self._teller = Teller(kube)
         self._refusal = ""
         """Why the API server took no new pod when it was last asked; empty: it did."""
+        self._protected: tuple[Mapping[str, Any] | None, datetime] = (
+            None,
+            datetime.min.replace(tzinfo=UTC),
+        )
+        """The network policy as last applied, and when."""
         self._awake = asyncio.Event()
         self._living: dict[str, str] = {}
         """Name -> uid of the pods that lived at the last look."""
@@ -76,8 +93,9 @@ class Keeper:
         while True:
             self._awake.clear()
             try:
-                with self._meters.looking():
-                    delay = await self._look()
+                async with self._turn:
+                    with self._meters.looking():
+                        delay = await self._look()
                 pauses = backoff()
             except Conflict as conflict:
                 delay = next(pauses)
@@ -101,19 +119,11 @@ class Keeper:
         self._report_losses(seen, pods)
         now = datetime.now(UTC)
         plan = self._decide(seen, pods, now)
-        if plan.status != seen.status:
-            self._cluster.jobs.take(await write_status(self._kube, seen, plan.status))
-        for event in plan.events:
-            await self._teller.tell(seen, event, now)
-        for action in plan.actions:
-            if isinstance(action, RestartWorld):
-                self._coordinator.stall(seen.key, action.number, action.message)
-                continue
-            if isinstance(action, CreatePod):  # it could not start without the authority
-                await self._publisher.publish(seen.namespace, now)
-                await self._create(seen, action)
-            else:
-                await carry_out(self._kube, seen, action)
+        if seen.stored and only_adds(plan.actions):
+            await _together(self._record(seen, plan, now), self._act(seen, plan, now))
+        else:
+            await self._record(seen, plan, now)
+            await self._act(seen, plan, now)
         if not any(isinstance(action, CreatePod) for action in plan.actions):
             self._refusal = ""
         if seen.key in self._coordinator.jobs:  # pods that run follow a new authority too
@@ -122,10 +132,37 @@ class Keeper:
             return RESYNC_SECONDS
         return min(RESYNC_SECONDS, max(0.05, (plan.requeue_at - now).total_seconds()))
 
+    async def _record(self, seen: SeenJob, plan: Plan, now: datetime) -> None:
+        if plan.status != seen.status:
+            self._cluster.jobs.take(await write_status(self._kube, seen, plan.status))
+        for event in plan.events:
+            await self._teller.tell(seen, event, now)
+
+    async def _act(self, seen: SeenJob, plan: Plan, now: datetime) -> None:
+        for action in plan.actions:
+            if isinstance(action, RestartWorld):
+                self._coordinator.stall(seen.key, action.number, action.message)
+            elif isinstance(action, ApplyNetworkPolicy):
+                await self._protect(seen, action, now)
+            elif isinstance(action, CreatePod):  # it could not start without the authority
+                await self._publisher.publish(seen.namespace, now)
+                await self._create(seen, action)
+            else:
+                await carry_out(self._kube, seen, action)
+
+    async def _protect(self, seen: SeenJob, action: ApplyNetworkPolicy, now: datetime) -> None:
+        """Before the first pod, when it changes, and once in a while, should others change it: a
+        replacement must not wait for what is there already."""
+        manifest, at = self._protected
+        if manifest == action.manifest and (now - at).total_seconds() < PROTECT_SECONDS:
+            return
+        await carry_out(self._kube, seen, action)
+        self._protected = action.manifest, now
+
     async def _create(self, seen: SeenJob, action: CreatePod) -> None:
         """A refusal is kept for the next look, which tells it to people and tries again."""
         try:
-            await carry_out(self._kube, seen, action)
+            self._cluster.pods.foresee(await create_pod(self._kube, seen, action))
         except KubeError as error:
             if error.status in REFUSALS:
                 self._refusal = error.message
@@ -159,3 +196,16 @@ class Keeper:
             if living.get(name) != uid and self._doorkeeper.admitted(seen.key, name) == uid:
                 self._coordinator.lose(seen.key, name)
         self._living = living
+
+
+def only_adds(actions: Sequence[Action]) -> bool:
+    """Nothing is taken away that the status must tell of first: a replacement need not wait for
+    the word that one is missing."""
+    return all(isinstance(action, CreatePod | ApplyNetworkPolicy) for action in actions)
+
+
+async def _together(*works: Awaitable[None]) -> None:
+    """All to their end, then the first one's fault, if any: none is cut off half-way."""
+    for outcome in await asyncio.gather(*works, return_exceptions=True):
+        if isinstance(outcome, BaseException):
+            raise outcome

@@ -30,13 +30,14 @@ RENEWAL_CHECK_SECONDS: Final = 3600.0
 
 
 class Controller:
-    """One of the replicas. Usage: `await Controller(kube, settings, meters).run()`."""
+    """One of the replicas. Usage: `await Controller(kube, settings, meters, lease=kube).run()`."""
 
-    def __init__(self, kube: Kube, settings: Settings, meters: Meters) -> None:
+    def __init__(self, kube: Kube, settings: Settings, meters: Meters, *, lease: Kube) -> None:
+        """`lease`: connections for the Lease alone, so that no work ever delays its renewal."""
         self._kube = kube
         self._settings = settings
         self._meters = meters
-        self._leadership = Leadership(kube, new_identity(socket.gethostname()))
+        self._leadership = Leadership(lease, new_identity(socket.gethostname()))
         self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._authority = ""
         self._term: Term | None = None
@@ -105,8 +106,8 @@ class Controller:
 async def run(settings: Settings) -> None:
     """Until SIGTERM or SIGINT."""
     meters = Meters()
-    async with connected(meters.asked) as kube:
-        await _until_signal(Controller(kube, settings, meters).run())
+    async with connected(meters.asked) as kube, connected(meters.asked) as lease:
+        await _until_signal(Controller(kube, settings, meters, lease=lease).run())
 
 
 async def _until_signal(work: Coroutine[Any, Any, None]) -> None:

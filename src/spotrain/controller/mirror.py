@@ -32,6 +32,8 @@ class Mirror(Generic[T]):
     selector: Mapping[str, str] = field(default_factory=dict)
     items: dict[Name, T] = field(default_factory=dict)
     synced: asyncio.Event = field(default_factory=asyncio.Event)
+    _told: int = 0
+    """Version up to which the API server has told everything."""
 
     async def follow(self, kube: Kube) -> None:
         """Never returns. A broken watch goes on where it was; one that is too old lists anew."""
@@ -46,6 +48,7 @@ class Mirror(Generic[T]):
                         version = item["metadata"]["resourceVersion"]
                         if event != "BOOKMARK":
                             self.take(item, deleted=event == "DELETED")
+                        self._told = _number(version)
                 pauses = backoff()
             except Gone:
                 version = ""
@@ -61,6 +64,7 @@ class Mirror(Generic[T]):
             self._put(name, None)
         for item in found:
             self.take(item)
+        self._told = _number(version)
         self.synced.set()
         return version
 
@@ -71,12 +75,23 @@ class Mirror(Generic[T]):
         except Exception:
             logger.exception("cannot take in %s %s", self.kind.plural, "/".join(_name(item)))
 
+    def foresee(self, item: Object) -> None:
+        """Enter what was just made, ahead of the watch, lest it be made again. What the watch has
+        come past already is not touched: it may be gone by now."""
+        if _number(item["metadata"].get("resourceVersion", "")) > self._told:
+            self.take(item)
+
     def _put(self, name: Name, new: T | None) -> None:
         old = self.items.pop(name, None)
         if new is not None:
             self.items[name] = new
         if old != new:
             self.changed(name, old, new)
+
+
+def _number(version: str) -> int:
+    """Versions of one kind rise with time, by promise of Kubernetes 1.35; 0: not a number."""
+    return int(version) if version.isdecimal() else 0
 
 
 def _name(item: Object) -> Name:

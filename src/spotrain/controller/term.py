@@ -7,6 +7,7 @@ stored and what the agents say: nothing that a former leader held can come back.
 import asyncio
 import logging
 from collections.abc import Callable
+from typing import Final
 
 from spotrain import worlds
 from spotrain.controller import trust
@@ -30,15 +31,17 @@ from spotrain.job import JobError
 
 logger = logging.getLogger(__name__)
 
+AT_A_TIME: Final = 32
+"""Jobs that are looked at and worked on at once. More would only wait for each other, and for the
+API server's own limits; and the process stays quick to answer agents and to renew its Lease."""
+Front = Callable[[Coordinator | None], None]
+"""Puts the coordinator behind the port that agents connect to, or takes it away."""
+
 
 async def find_gang_apis(kube: Kube) -> frozenset[str]:
     """Looked for at the beginning of a term: a gang scheduler is installed once."""
     kinds = {api: Kind(f"/apis/{api}", POD_GROUPS) for api in GANG_APIS}
     return frozenset([api for api, kind in kinds.items() if await kube.serves(kind)])
-
-
-Front = Callable[[Coordinator | None], None]
-"""Puts the coordinator behind the port that agents connect to, or takes it away."""
 
 
 class Term:
@@ -80,6 +83,7 @@ class Term:
         )
         self.coordinator.watchers += [self._wake_key, self._tell_worlds]
         self._keepers: dict[Name, tuple[Keeper, asyncio.Task[None]]] = {}
+        self._turn = asyncio.Semaphore(AT_A_TIME)
         self.publisher = trust.Publisher(kube, authority)
 
     async def run(self, front: Front) -> None:
@@ -141,6 +145,7 @@ class Term:
                 doorkeeper=self._doorkeeper,
                 publisher=self.publisher,
                 meters=self._meters,
+                turn=self._turn,
                 node_lost_seconds=self._node_lost_seconds,
             )
             self._keepers[name] = keeper, asyncio.create_task(keeper.run(), name="/".join(name))

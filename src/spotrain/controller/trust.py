@@ -1,10 +1,12 @@
 """How agents and coordinator come to trust each other: a certificate one way, a token the other."""
 
+import asyncio
 import base64
 import binascii
 import logging
 import ssl
 import tempfile
+from collections import defaultdict
 from datetime import UTC, datetime
 from typing import Final
 
@@ -93,6 +95,7 @@ class Publisher:
         self._kube = kube
         self._authority = authority
         self._published: dict[str, datetime] = {}
+        self._publishing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def set_authority(self, authority: str) -> None:
         if authority != self._authority:
@@ -100,10 +103,19 @@ class Publisher:
             self._published.clear()
 
     async def publish(self, namespace: str, now: datetime) -> None:
-        """Pods there wait for this ConfigMap before they start."""
-        last = self._published.get(namespace)
-        if last and (now - last).total_seconds() < PUBLISH_SECONDS:
+        """Pods there wait for this ConfigMap to start. Many jobs ask, one request is made."""
+        if self._is_fresh(namespace, now):
             return
+        async with self._publishing[namespace]:
+            if not self._is_fresh(namespace, now):
+                await self._apply(namespace)
+                self._published[namespace] = now
+
+    def _is_fresh(self, namespace: str, now: datetime) -> bool:
+        last = self._published.get(namespace)
+        return last is not None and (now - last).total_seconds() < PUBLISH_SECONDS
+
+    async def _apply(self, namespace: str) -> None:
         body = {
             "apiVersion": "v1",
             "kind": "ConfigMap",
@@ -111,4 +123,3 @@ class Publisher:
             "data": {CA_FILE: self._authority},
         }
         await self._kube.apply(CONFIG_MAPS, namespace, body)
-        self._published[namespace] = now
