@@ -312,6 +312,16 @@ def test_when_the_time_is_over_a_majority_is_adopted_and_the_rest_is_lost() -> N
     assert story.said(worlds.Ended) == [worlds.Ended(world=5, reason=Reason.LOSS)]
 
 
+def test_a_coordinator_that_has_restarted_refuses_no_commit_before_it_knows_the_world() -> None:
+    """A refusal would tell the rank that its world is over, and end the world by that."""
+    story, world = Story(number=5), claim(5, "a", "b")
+    rejoin(story, "a", world).on(worlds.CommitAsked(id="a", checkpoint=Checkpoint(5, 9)))
+    assert story.said(worlds.AnswerCommit) == []
+    rejoin(story, "b", world).on(worlds.CommitAsked(id="a", checkpoint=Checkpoint(5, 9)))
+    (said,) = story.said(worlds.AnswerCommit)
+    assert said.accepted
+
+
 def test_an_older_world_is_not_adopted_because_it_came_back_first() -> None:
     story = rejoin(Story(number=7), "a", claim(3, "a"))
     assert story.state.phase is Phase.WAITING

@@ -56,6 +56,8 @@ def take(state: State, event: Event, now: float) -> Step:
             return _fail(state, event)
         case Finished():
             return _finish(state, event)
+        case CommitAsked() if state.recover_until is not None:
+            return state, []  # which world is the present one is not known yet; it is asked again
         case CommitAsked():
             accepted = trains(state) and is_active(state, event.id, event.checkpoint.world)
             return state, [
