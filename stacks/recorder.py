@@ -41,8 +41,9 @@ class Registration:
     ignore_changes: tuple[str, ...]
     replace_on_changes: tuple[str, ...]
     retain_on_delete: bool
+    update_timeout: str
     delete_timeout: str
-    """How long its removal may take, such as 30m; empty: as long as the provider waits."""
+    """How long a change, or its removal, may take, such as 30m; empty: the provider decides."""
     inputs: dict[str, Any] = field(default_factory=dict)
     """With `[secret]` in place of secrets."""
 
@@ -148,6 +149,7 @@ class _Monitor(sdk.MockMonitor):
             ignore_changes=tuple(request.ignoreChanges),
             replace_on_changes=tuple(request.replaceOnChanges),
             retain_on_delete=request.retainOnDelete,
+            update_timeout=request.customTimeouts.update,
             delete_timeout=request.customTimeouts.delete,
         )
         with self._lock:

@@ -14,6 +14,7 @@ from components.aws.nodes.launch_template import (
     launch_template,
     node_repair,
     template_reference,
+    update_timeouts,
 )
 from components.aws.nodes.node_config import local_disks_as_storage
 from components.aws.nodes.node_template import (
@@ -153,7 +154,9 @@ class GpuPool(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions.merge(
                 self._child,
                 pulumi.ResourceOptions(
-                    ignore_changes=KEEP_DESIRED_SIZE, depends_on=list(args.after)
+                    ignore_changes=KEEP_DESIRED_SIZE,
+                    depends_on=list(args.after),
+                    custom_timeouts=update_timeouts(self.pool.max_nodes),
                 ),
             ),
         )

@@ -15,6 +15,9 @@ KEEP_DESIRED_SIZE = ["scalingConfig.desiredSize"]
 taken from Pulumi's state: when another number of the scaling configuration changes, the provider
 sends all three, and a refresh has made this one true (docs/decisions/0008-refresh.md)."""
 
+UPDATE_MINUTES = 20
+"""Of one node: EKS waits 15 for its pods to go, and the next one boots."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class TemplateArgs:
@@ -78,6 +81,14 @@ def node_repair() -> aws.eks.NodeGroupNodeRepairConfigArgs:
     replaces one whose kernel, network, disk or kubelet has for 30. It stops when a fifth of a group
     of more than five is ill: then something else is wrong."""
     return aws.eks.NodeGroupNodeRepairConfigArgs(enabled=True)
+
+
+def update_timeouts(max_nodes: int) -> pulumi.CustomTimeouts:
+    """One node after the other, each with 15 minutes for its pods to go: a full pool takes hours.
+
+    Left alone Pulumi gives up after one, and calls an update failed that EKS goes on with.
+    """
+    return pulumi.CustomTimeouts(update=f"{max(60, UPDATE_MINUTES * max_nodes)}m")
 
 
 def template_reference(template: aws.ec2.LaunchTemplate) -> aws.eks.NodeGroupLaunchTemplateArgs:

@@ -12,6 +12,7 @@ from components.aws.nodes.launch_template import (
     launch_template,
     node_repair,
     template_reference,
+    update_timeouts,
 )
 from components.aws.reference import ClusterReference
 from spotrain import contract
@@ -74,7 +75,9 @@ class Managers(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions.merge(
                 child,
                 pulumi.ResourceOptions(
-                    ignore_changes=KEEP_DESIRED_SIZE, depends_on=list(args.after)
+                    ignore_changes=KEEP_DESIRED_SIZE,
+                    depends_on=list(args.after),
+                    custom_timeouts=update_timeouts(shape.max_nodes),
                 ),
             ),
         )

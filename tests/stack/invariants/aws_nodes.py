@@ -123,6 +123,15 @@ def every_gpu_group_starts_at_zero_and_keeps_the_autoscalers_size(built: Built) 
 
 
 @on_aws
+def an_update_of_a_full_group_is_waited_for(built: Built) -> Iterator[str]:
+    """EKS takes one node after the other, and waits up to 15 minutes for the pods of each."""
+    for group in built.of_type(GROUP):
+        nodes = group.inputs["scalingConfig"]["maxSize"]
+        if int(group.update_timeout.removesuffix("m") or 60) < 15 * nodes:
+            yield f"{group.name}: {nodes} nodes, {group.update_timeout or 'an hour'}"
+
+
+@on_aws
 def every_node_answers_imdsv2_one_hop_far(built: Built) -> Iterator[str]:
     templates = {f"{t.name}-id": t for t in built.of_type(TEMPLATE)}
     for group in built.of_type(GROUP):

@@ -232,6 +232,11 @@ NODES = [
         alter(GROUP, WORKER, ignore_changes=()),
     ),
     Mutation(
+        "an_update_of_a_full_group_is_waited_for",
+        "the provider's default",
+        alter(GROUP, WORKER, update_timeout=""),
+    ),
+    Mutation(
         "every_node_answers_imdsv2_one_hop_far",
         "IMDSv1",
         put(TEMPLATE, "gpu-t4", "metadataOptions/httpTokens", "optional"),
