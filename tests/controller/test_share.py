@@ -52,7 +52,7 @@ def test_a_waiting_job_is_served_before_a_running_one_grows() -> None:
 def test_no_running_worker_is_taken_for_a_waiting_job() -> None:
     large, waits = runs("a", 8, wanted=8), claim("b")
     assert share(large, [waits], 8).limit == 8
-    assert share(waits, [large], 8) == Share(0, ahead=1)
+    assert share(waits, [large], 8) == Share(0, ahead=1, is_in_line=True)
 
 
 def test_of_two_that_wait_and_do_not_both_fit_the_older_goes_first() -> None:
@@ -61,6 +61,13 @@ def test_of_two_that_wait_and_do_not_both_fit_the_older_goes_first() -> None:
     younger = claim("b", least=4, housed=3, held=4, since=after(1))
     assert share(younger, [older], 6).is_in_line
     assert share(older, [younger], 6).limit >= 4
+
+
+def test_whose_turn_it_is_waits_until_the_others_have_let_go_and_goes_nowhere_else() -> None:
+    """Its pods would be promised GPUs that another's pods may still get."""
+    first, second = claim("a", least=4), claim("b", least=4, held=6, since=after(1))
+    assert share(first, [second], 6) == Share(0, ahead=0, is_in_line=False)
+    assert room_for_least(first, [second], 6, preempts=False)
 
 
 def test_a_job_that_was_interrupted_keeps_its_turn() -> None:
@@ -183,7 +190,7 @@ def test_a_running_job_withdraws_its_waiting_pods_and_says_why() -> None:
     condition = plan.status.condition("Running")
     assert condition
     assert condition.status == "True"
-    assert "those that wait for minReplicas are served before it grows" in condition.message
+    assert "other jobs hold the rest, or need it to start" in condition.message
 
 
 def test_a_job_whose_place_is_taken_waits_without_pods_and_says_for_whom() -> None:

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,11 @@ async def until(job: Engine, holds: Any) -> None:
 
 def running(job: Engine) -> int:
     return sum(pod.phase == "Running" for pod in job.machines.pods)
+
+
+def zones(job: Engine) -> list[str]:
+    """Where the workers run."""
+    return [pod.node.zone for pod in job.machines.pods if pod.node and pod.phase == "Running"]
 
 
 SLEEP = ["sleep", "1000"]
@@ -173,3 +179,25 @@ async def test_what_only_a_cluster_has_ends_the_run_with_its_name(tmp_path: Path
     with pytest.raises(NotLocal, match="KEY"):
         async with job.running():
             await until(job, lambda: job.status.finished)
+
+
+async def test_when_its_zone_dries_up_the_whole_job_goes_to_the_next_one(tmp_path: Path) -> None:
+    """The worker that is left gives up its node, too: after a notice, so that it can save."""
+    trap = "trap 'echo saved > saved; exit 143' TERM; while :; do sleep 0.05; done"
+    job = engine(tmp_path, ["sh", "-c", trap], container={"workingDir": str(tmp_path)})
+    quick = job.job.placement.model_copy(update={"move_after_seconds": 1})
+    job.job = replace(job.job, min_replicas=2, placement=quick)
+    async with job.running():
+        await until(job, lambda: running(job) == 2)
+        await _until_trapped(job, tmp_path)
+        first, last = pools()[0].zones
+        job.machines.groups = [
+            replace(group, capacity=0 if group.zone == first else 64)
+            for group in job.machines.groups
+        ]
+        job.machines.destroy(job.machines.alive[0])
+        await until(job, lambda: zones(job) == [last, last])
+    assert (tmp_path / "saved").read_text() == "saved\n"
+    (page,) = job.status.offer_history
+    assert (page.zone, page.reason) == (first, "NoNodes")
+    assert job.status.restarts.failures == 0

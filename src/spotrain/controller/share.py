@@ -18,13 +18,12 @@ from spotrain.controller.board import Claim
 @dataclass(frozen=True)
 class Share:
     limit: float
-    """Most workers that the job may have now; 0 for one that must wait until others leave."""
+    """Most workers that the job may have now."""
     ahead: int = 0
     """How many jobs stand in its way."""
-
-    @property
-    def is_in_line(self) -> bool:
-        return self.limit == 0
+    is_in_line: bool = False
+    """Must it wait until others leave? Else a limit below minReplicas passes by itself, as soon as
+    those whose turn it is not have let go."""
 
 
 UNLIMITED = Share(math.inf)
@@ -44,7 +43,8 @@ def share(mine: Claim, others: Sequence[Claim], gpus: float, *, preempts: bool =
     entitled = max(int((gpus - due) // each), 0)
     available = max(int((gpus - taken) // each), 0)
     if mine.is_waiting and entitled < mine.least:
-        return Share(0, ahead=sum(_due(mine, other) > 0 for other in rivals))
+        ahead = sum(_due(mine, other) > 0 for other in rivals)
+        return Share(0, ahead, is_in_line=True)
     if _is_starving(mine, rivals):
         return _without_growth(mine, rivals)
     return Share(max(mine.housed, min(entitled, max(mine.held, available))))

@@ -69,8 +69,8 @@ def _reasons(job: ElasticJob, observed: Observed, place: Place) -> Iterator[str]
         yield from _next_move(job, place.offer, place)
     if place.share.limit < job.replicas and not place.obstacle:
         yield (
-            f"Others leave it {place.share.limit:.0f} workers now: those that wait for minReplicas "
-            "are served before it grows."
+            f"It may have {place.share.limit:.0f} workers now: other jobs hold the rest, or need "
+            "it to start, which comes before growing."
         )
 
 
