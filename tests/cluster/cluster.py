@@ -50,10 +50,11 @@ async def install(kube: Kube) -> None:
         for document in yaml.safe_load_all((REPOSITORY / "k8s" / file).read_text()):
             namespace = document["metadata"].get("namespace", "")
             await kube.apply(KINDS[document["kind"]], namespace, document)
-    await until(kube, CRDS, "", lambda items: any(map(_is_established, items)))
+    await until(kube, CRDS, "", lambda items: any(map(is_established, items)))
 
 
-def _is_established(crd: Object) -> bool:
+def is_established(crd: Object) -> bool:
+    """Are objects of this kind accepted by now?"""
     conditions = (crd.get("status") or {}).get("conditions") or []
     return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
 

@@ -104,12 +104,3 @@ async def test_a_budget_stands_while_the_job_trains(
     await namespace.set_pod_status(pods[0], phase="Succeeded")
 
     await until(namespace.kube, kinds.DISRUPTION_BUDGETS, namespace.name, lambda found: not found)
-
-
-@pytest.mark.acceptance(31)
-async def test_without_a_gang_scheduler_a_job_that_asks_for_one_runs_all_the_same(
-    namespace: Namespace, controller: ControllerProcess
-) -> None:
-    await controller.start()
-    await namespace.submit("digits", 2, schedulingPolicy={})
-    await namespace.until_pods(lambda found: len(found) == 2)

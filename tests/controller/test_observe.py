@@ -5,8 +5,17 @@ from typing import Any
 
 import pytest
 
-from spotrain.controller.model import NodeView, PodView
-from spotrain.controller.observe import SeenJob, pods_of, view_job, view_node, view_pod, view_world
+from spotrain.controller.model import BudgetView, NodeView, PodView, Taint
+from spotrain.controller.observe import (
+    SeenBudget,
+    SeenJob,
+    pods_of,
+    view_budget,
+    view_job,
+    view_node,
+    view_pod,
+    view_world,
+)
 from spotrain.coordinator.job import JobReport
 from spotrain.job import ElasticJob, JobError
 from spotrain.worlds import Phase
@@ -259,3 +268,28 @@ def test_the_coordinators_report_is_told_in_wall_clock_time(said: str, outcome: 
     assert (seen.number, seen.size, seen.phase, seen.step) == (4, 3, "running", 70)
     assert seen.since == NOW - timedelta(seconds=30)
     assert (seen.outcome, seen.message, seen.restarts) == (outcome, "boom", 1)
+
+
+@pytest.mark.acceptance(19)
+def test_a_nodes_taints_are_seen() -> None:
+    taints = [{"key": "a", "effect": "NoSchedule"}, {"key": "b", "value": "c", "effect": "x"}]
+    node = {"metadata": {"name": "n"}, "spec": {"taints": taints}}
+    assert view_node(node).taints == (Taint("a", "", "NoSchedule"), Taint("b", "c", "x"))
+
+
+@pytest.mark.acceptance(15)
+def test_when_the_training_container_ended_is_seen() -> None:
+    failed = {"phase": "Failed", **ended("elasticjob-worker", exitCode=1, finishedAt=MORNING)}
+    assert view(failed).ended_at == datetime(2026, 1, 1, 8, 0, tzinfo=UTC)
+    assert view({"phase": "Running", **ended("logger", finishedAt=MORNING)}).ended_at is None
+
+
+@pytest.mark.parametrize(
+    ("least", "seen"),
+    [pytest.param(2, 2, id="of-ours"), pytest.param("50%", 0, id="changed-by-somebody")],
+)
+def test_a_budget_is_seen_with_its_job(least: Any, seen: int) -> None:
+    metadata = {"uid": "u", "ownerReferences": [{**OWNER, "name": "digits", "uid": "job-uid"}]}
+    found = view_budget({"metadata": metadata, "spec": {"minAvailable": least}})
+    assert found == SeenBudget("job-uid", BudgetView("u", seen))
+    assert view_budget({"metadata": {"uid": "u"}, "spec": {"minAvailable": 2}}) is None
