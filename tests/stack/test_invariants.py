@@ -13,7 +13,8 @@ from stacks.pages.stacks import QUARRY, config_of, recording_of, settings_of
 from stacks.preview import ROOT, run_program
 from stacks.stack_file import stack_names
 from tests.stack.invariants import aws_names, aws_nodes, aws_security, platform  # noqa: F401
-from tests.stack.invariants.mutations import MUTATIONS, Mutation
+from tests.stack.invariants.changes import Mutation
+from tests.stack.invariants.mutations import MUTATIONS
 from tests.stack.invariants.registry import AWS, EVERY_CLOUD, Built
 
 

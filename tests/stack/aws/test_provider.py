@@ -21,6 +21,7 @@ EXCEPTIONS = Path(__file__).with_name("provider_exceptions.txt")
 
 
 @pytest.mark.provider
+@pytest.mark.timeout(1800)  # against hanging only: minutes on a busy machine
 @pytest.mark.skipif(not AWSCHECK.exists(), reason=f"no awscheck at {AWSCHECK}; AWSCHECK names it")
 @pytest.mark.parametrize("stack", [*AWS_STACKS, QUARRY.stem])
 def test_the_aws_provider_finds_no_problem(stack: str, tmp_path: Path) -> None:
