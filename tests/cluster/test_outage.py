@@ -20,7 +20,7 @@ async def test_the_controller_outlives_an_outage_of_the_api_server(
         with server.running():
             http = await stack.enter_async_context(server.client())
             namespace = await made_namespace(server, server.kube(http))
-            controller = await stack.enter_async_context(controller_for(namespace))
+            controller = await stack.enter_async_context(controller_for(namespace, outage=True))
             await namespace.submit("digits", 2)
             await controller.start()
             lost, kept = await namespace.until_pods(lambda found: len(found) == 2)
