@@ -42,7 +42,7 @@ class Kept:
         self.script = ScriptedKube({"apply": [{} for _ in range(9)], **answers})
         kube: Any = self.script
         self.cluster = Cluster("", lambda _old, _new: None, lambda _name: None)
-        for mirror in self.cluster.mirrors:
+        for mirror in (*self.cluster.mirrors, *self.cluster.advisers):
             mirror.synced.set()
         self.cluster.jobs.take(job)
         for seen in pods:

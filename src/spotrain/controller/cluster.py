@@ -1,9 +1,11 @@
 """The cluster as the controller sees it, and whom a change of it concerns."""
 
+import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from spotrain import contract
 from spotrain.controller.board import Board
@@ -34,6 +36,7 @@ from spotrain.job.documents import InvalidDocument
 
 logger = logging.getLogger(__name__)
 
+ADVICE_SECONDS: Final = 5.0
 Pools = tuple[Pool, ...]
 Prices = tuple[Price, ...]
 
@@ -62,6 +65,7 @@ class Cluster:
     prices: Mirror[Prices] = field(init=False)
     scale_ups: Mirror[Word] = field(init=False)
     survey: Survey = field(init=False)
+    _is_advised: bool = False
     gang_apis: frozenset[str] = frozenset()
     """API versions of the PodGroups that the API server knows."""
 
@@ -127,8 +131,15 @@ class Cluster:
         return all(mirror.synced.is_set() for mirror in self.mirrors)
 
     async def known(self) -> None:
+        """Everything has been listed. Advice is waited for once and not for long: a place is kept
+        once it is chosen, so the first choice after a start must know today's prices."""
         for mirror in self.mirrors:
             await mirror.synced.wait()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0 if self._is_advised else ADVICE_SECONDS):
+                for mirror in self.advisers:
+                    await mirror.synced.wait()
+        self._is_advised = True
 
     @property
     def offered_pools(self) -> Pools:
