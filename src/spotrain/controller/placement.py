@@ -74,8 +74,20 @@ def _take(
     if not offers:
         return Place(None, None, history, why_none(job, observed.pools))
     best = _best(job, observed, offers, now) or offers[0]
+    # Pods that wait already, of a time without a place, start the clock at once.
+    presence = look(job, observed, best, now)
+    status = OfferStatus(best.pool.name, best.zone, now)
+    status = moving.advance(job, status, presence, now) if observed.pods else status
+    ends = moving.patience_ends(job, status)
     place = Place(
-        best, OfferStatus(best.pool.name, best.zone, now), history, is_new=True, left=left
+        best,
+        status,
+        history,
+        is_new=True,
+        left=left,
+        presence=presence,
+        moves_at=ends,
+        look_again=earliest(presence.arriving_until, ends),
     )
     return _within_allowance(job, observed, place)
 
