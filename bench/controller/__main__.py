@@ -31,16 +31,15 @@ async def measure(trials: int, sizes: list[int], rounds: int) -> dict[str, Any]:
             found["writes"] = await writes.measure(bench)
             kept = await throughput.samples(bench)
             found["throughput"] = {"concurrency": CONCURRENCY, "workers": WORKERS, "rounds": []}
-            for jobs in sizes:
-                for number in range(rounds):
-                    found["throughput"]["rounds"].append(await one_round(bench, jobs, number, kept))
+            for number, jobs in enumerate(sizes * rounds):
+                found["throughput"]["rounds"].append(await one_round(bench, jobs, number, kept))
             found["load_after"] = os.getloadavg()
             return found
 
 
 async def one_round(bench: Any, jobs: int, number: int, kept: Any) -> dict[str, Any]:
     """Interleaved, so that whatever else the machine does hits all of them."""
-    place = f"jobs-{jobs}-{number}"
+    place = f"round-{number}"
     row: dict[str, Any] = {"jobs": jobs}
     row["controller"] = await throughput.controller_round(bench, place, jobs)
     for client in CLIENTS:
@@ -68,8 +67,10 @@ def machine() -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=200, help="deletions that are timed")
-    parser.add_argument("--sizes", type=int, nargs="*", default=[100, 500], help="jobs at once")
-    parser.add_argument("--rounds", type=int, default=3, help="of each size")
+    parser.add_argument(
+        "--sizes", type=int, nargs="*", default=[100, 500], help="jobs at once, in this order"
+    )
+    parser.add_argument("--rounds", type=int, default=3, help="of all sizes")
     parser.add_argument("--dry-run", action="store_true", help="keep nothing")
     chosen = parser.parse_args()
     found = asyncio.run(measure(chosen.trials, chosen.sizes, chosen.rounds))

@@ -134,7 +134,7 @@ class Keeper:
 
     async def _record(self, seen: SeenJob, plan: Plan, now: datetime) -> None:
         if plan.status != seen.status:
-            self._cluster.jobs.take(await write_status(self._kube, seen, plan.status))
+            self._cluster.jobs.foresee(await write_status(self._kube, seen, plan.status))
         for event in plan.events:
             await self._teller.tell(seen, event, now)
 

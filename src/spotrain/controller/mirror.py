@@ -32,6 +32,8 @@ class Mirror(Generic[T]):
     selector: Mapping[str, str] = field(default_factory=dict)
     items: dict[Name, T] = field(default_factory=dict)
     synced: asyncio.Event = field(default_factory=asyncio.Event)
+    _versions: dict[Name, str] = field(default_factory=dict)
+    """Of what `items` was made of."""
     _told: int = 0
     """Version up to which the API server has told everything."""
 
@@ -46,7 +48,7 @@ class Mirror(Generic[T]):
                 async with aclosing(events) as stream:
                     async for event, item in stream:
                         version = item["metadata"]["resourceVersion"]
-                        if event != "BOOKMARK":
+                        if event != "BOOKMARK" and not self._is_echo(event, item):
                             self.take(item, deleted=event == "DELETED")
                         self._told = _number(version)
                 pauses = backoff()
@@ -70,14 +72,21 @@ class Mirror(Generic[T]):
 
     def take(self, item: Object, *, deleted: bool = False) -> None:
         """Enter what the API server has sent. What nobody can read stays as it was."""
+        name = _name(item)
+        self._versions[name] = item["metadata"].get("resourceVersion", "")
         try:
-            self._put(_name(item), None if deleted else self.parse(item))
+            self._put(name, None if deleted else self.parse(item))
         except Exception:
             logger.exception("cannot take in %s %s", self.kind.plural, "/".join(_name(item)))
 
+    def _is_echo(self, event: str, item: Object) -> bool:
+        """Of one's own write, whose answer was entered: to read it again would be half the work."""
+        version = item["metadata"]["resourceVersion"]
+        return event != "DELETED" and self._versions.get(_name(item)) == version
+
     def foresee(self, item: Object) -> None:
-        """Enter what was just made, ahead of the watch, lest it be made again. What the watch has
-        come past already is not touched: it may be gone by now."""
+        """Enter what was just written, ahead of the watch, lest it be written again. What the watch
+        has come past already is not touched: it may be changed or gone by now."""
         if _number(item["metadata"].get("resourceVersion", "")) > self._told:
             self.take(item)
 
@@ -85,6 +94,8 @@ class Mirror(Generic[T]):
         old = self.items.pop(name, None)
         if new is not None:
             self.items[name] = new
+        else:
+            self._versions.pop(name, None)
         if old != new:
             self.changed(name, old, new)
 

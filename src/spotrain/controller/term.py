@@ -75,7 +75,7 @@ class Term:
         recorder = Recorder(
             kube,
             find=self.cluster.find_job,
-            took=lambda item: self.cluster.jobs.take(item),
+            took=lambda item: self.cluster.jobs.foresee(item),
             raised=self._raise_number,
         )
         self.coordinator = Coordinator(
