@@ -23,7 +23,7 @@ test: $(READY)   ## all tests
 cluster-tools:   ## build etcd and Kubernetes for the cluster tests; prints their folder (ten minutes, once)
 	@tools/cluster/build
 
-bench-controller: $(READY) ## how fast the controller is, beside bare clients (ten minutes)
+bench-controller: $(READY) ## how fast the controller is, beside bare clients (ten minutes); writes docs/performance.md
 	@$(BIN)/uv pip install -q --python $(BIN)/python --target build/bench --require-hashes -r bench/controller/requirements.lock
 	@tools=$${KUBEBUILDER_ASSETS:-$$($(MAKE) --no-print-directory cluster-tools)} && \
 	  KUBEBUILDER_ASSETS=$$tools PYTHONPATH=.:build/bench $(BIN)/python -m bench.controller $(BENCH)

@@ -170,6 +170,13 @@ class View:
             is_as_wanted(state[name], job) for name, job in wanted.items()
         )
 
+    async def until_gone(self, pod: Object) -> None:
+        uid = pod["metadata"]["uid"]
+        async with asyncio.timeout(WAIT_SECONDS):
+            while any(each["metadata"]["uid"] == uid for each in self.pods.items.values()):
+                self.changed.clear()
+                await self.changed.wait()
+
     def pod(self, job: str, index: int) -> Object:
         return self.pods.items[self.namespace.name, f"{job}-worker-{index}"]
 
@@ -206,7 +213,9 @@ async def change_cluster(view: View, change: Change) -> None:
             pod = view.pod(name, number)
             await namespace.set_pod_status(pod, phase="Failed", reason="Evicted")
         case "delete":
-            await namespace.delete_pod(view.pod(name, number))
+            pod = view.pod(name, number)
+            await namespace.delete_pod(pod)
+            await view.until_gone(pod)  # or what was before it would be taken for what came of it
         case "rest":
             job = view.jobs.items[namespace.name, name]
             spec = {"suspend": not job["spec"].get("suspend", False)}
