@@ -28,6 +28,9 @@ bench-controller: $(READY) ## how fast the controller is, beside bare clients (t
 	@tools=$${KUBEBUILDER_ASSETS:-$$($(MAKE) --no-print-directory cluster-tools)} && \
 	  KUBEBUILDER_ASSETS=$$tools PYTHONPATH=.:build/bench $(BIN)/python -m bench.controller $(BENCH)
 
+bench-checkpoints: $(READY) ## how long a checkpoint stops training, beside torch's own ways (five minutes)
+	@$(BIN)/python -m bench.train.checkpoint $(BENCH)
+
 provider-check: $(READY) ## let the AWS Terraform provider judge what the stacks ask AWS for
 	$(BIN)/pytest -m provider tests/stack
 
@@ -72,4 +75,4 @@ $(READY): requirements.lock pyproject.toml
 	@$(BIN)/uv pip install -q --no-deps --no-build-isolation --python $(BIN)/python -e .
 	@touch $@
 
-.PHONY: help demo preview test cluster-tools bench-controller provider-check config-reference acceptance check format lock clean
+.PHONY: help demo preview test cluster-tools bench-checkpoints bench-controller provider-check config-reference acceptance check format lock clean

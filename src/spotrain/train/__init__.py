@@ -18,13 +18,11 @@ elastic.run(train, output="/mnt/efs/output/run1")
 
 from spotrain.train.checkpoint import Catalogue, CheckpointError, CheckpointId, Manifest
 from spotrain.train.distributed_sampler import ElasticDistributedSampler
-from spotrain.train.keeper import WorldEnded
 from spotrain.train.launch import run
-from spotrain.train.membership import WorldChanged
 from spotrain.train.own_loop import load_checkpoint, save_checkpoint
 from spotrain.train.sampler import ElasticBatchSampler
 from spotrain.train.session import Run
-from spotrain.train.usage import UsageError
+from spotrain.train.usage import UsageError, WorldChanged, WorldEnded
 
 __all__ = [
     "Catalogue",

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -41,26 +42,26 @@ class Group:
         self._agreement: ProcessGroup = agreement
         self._asked: tuple[dist.Work, torch.Tensor] | None = None
 
-    def agree(self, wish: bool) -> bool:
-        """Whether any rank wished for it at the step before: the same answer on every rank.
+    def agree(self, wish: int) -> int:
+        """The largest wish of all ranks at the step before: the same answer on every rank.
 
         The all-reduce runs during the next step and is read one step late, because waiting for
         it would cost 0.2 ms a step and more (measured: 0.02 ms this way).
         """
-        agreed = False
+        agreed = 0
         if self._asked is not None:
             work, wishes = self._asked
             work.wait()
-            agreed = bool(wishes.item())
+            agreed = int(wishes.item())
         self._asked = None
         if not agreed and self.place.world_size > 1:
-            wishes = torch.tensor([int(wish)], dtype=torch.int32)
+            wishes = torch.tensor([wish], dtype=torch.int32)
             work = dist.all_reduce(
                 wishes, op=dist.ReduceOp.MAX, group=self._agreement, async_op=True
             )
             assert work is not None
             self._asked = (work, wishes)
-        return agreed or (self.place.world_size == 1 and wish)
+        return wish if self.place.world_size == 1 else agreed
 
     def choose(self, choice: Sequence[int] | None) -> tuple[int, ...] | None:
         """Rank 0's pair of numbers, on every rank."""
@@ -73,6 +74,28 @@ class Group:
         if self.place.world_size > 1:
             dist.broadcast(told, src=0, group=self._agreement)
         return tuple(told.tolist())
+
+    def gather(self, object: Any) -> list[Any] | None:
+        """Every rank's object, at rank 0."""
+        if self.place.world_size == 1:
+            return [object]
+        gathered = [None] * self.place.world_size if self.place.rank == 0 else None
+        dist.gather_object(object, gathered, dst=0, group=self._agreement)
+        return gathered
+
+    def scatter(self, objects: Sequence[Any] | None) -> Any:
+        """Each rank's own of rank 0's objects."""
+        if self.place.world_size == 1:
+            assert objects is not None
+            return objects[0]
+        own: list[Any] = [None]
+        given = list(objects) if objects is not None else None
+        dist.scatter_object_list(own, given, src=0, group=self._agreement)
+        return own[0]
+
+    def open_store(self, timeout: timedelta) -> Store:
+        """A connection of one's own to the store of this world."""
+        return _open_client(self.place, timeout)
 
     def sum(self, tensor: torch.Tensor) -> torch.Tensor:
         total = tensor.clone()
@@ -87,7 +110,7 @@ def leave_world() -> None:
         dist.destroy_process_group()
 
 
-def _open_client(place: Assignment) -> Store:
+def _open_client(place: Assignment, timeout: timedelta = COLLECTIVE_TIMEOUT) -> Store:
     if place.store_port == 0:  # alone, without an agent
         return HashStore()
     store = TCPStore(
@@ -95,7 +118,7 @@ def _open_client(place: Assignment) -> Store:
         port=place.store_port,
         world_size=None,
         is_master=False,
-        timeout=COLLECTIVE_TIMEOUT,
+        timeout=timeout,
         wait_for_workers=False,
     )
     return PrefixStore(f"world-{place.number}", store)

@@ -3,18 +3,22 @@
 import logging
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 import torch
 
 from spotrain.agent.rank import Assignment
 from spotrain.train import parts, randomness
-from spotrain.train.checkpoint import Catalogue, CheckpointError, CheckpointId, Manifest
+from spotrain.train.checkpoint import Catalogue, CheckpointError, CheckpointId
+from spotrain.train.group import Group
 from spotrain.train.loader import Position
-from spotrain.train.manifest import published, read_manifest
+from spotrain.train.manifest import published
 from spotrain.train.pace import Cost, Pace
-from spotrain.train.saver import Done, Outcome, Save, Saver
-from spotrain.train.usage import UsageError
+from spotrain.train.restoring import Tracked, find, load_into, require_same_data, require_same_names
+from spotrain.train.saver import Done, Gather, Outcome, Save, Saver, alone
+from spotrain.train.sharding import Gathering, exchange, has_shards, with_shards
+from spotrain.train.usage import WorldEnded
 
 log = logging.getLogger(__name__)
 
@@ -22,21 +26,16 @@ PATIENT_SECONDS = 120.0
 """For the two saves that nothing may go on without, the first and the last one."""
 
 
-class WorldEnded(Exception):
-    """The present world is over: `train` is called again in the next one."""
-
-
-class Tracked(Protocol):
-    def state_dict(self) -> Any: ...
-    def load_state_dict(self, state: Any, /) -> Any: ...
-
-
 class Keeper:
-    """Saves and restores one run. Rank 0 of a world saves; every rank restores."""
+    """Saves and restores one run. Rank 0 of a world saves (all do, if sharded); all restore."""
 
     def __init__(self, catalogue: Catalogue, saver: Saver, position: Position, pace: Pace) -> None:
         self.pace = pace
+        self.group: Group
+        """Of the present world."""
         self.tracked: dict[str, Tracked] = {}
+        self.is_sharded = False
+        """All ranks save and restore together, each one its own part."""
         self.restored: CheckpointId | None = None
         """What the present world went on from."""
         self.saved_at = time.monotonic()
@@ -48,6 +47,10 @@ class Keeper:
         """The checkpoint whose state is in memory right now, if it is exactly one's."""
         self._in_memory: CheckpointId | None = None
         """The same for a save that is no checkpoint yet."""
+
+    def track(self, objects: Mapping[str, Tracked]) -> None:
+        self.is_sharded = any(has_shards(object) for object in objects.values())
+        self.tracked = with_shards(objects) if self.is_sharded else dict(objects)
 
     @property
     def saved(self) -> CheckpointId | None:
@@ -84,12 +87,13 @@ class Keeper:
         self.restored = id
         if self._held == id:
             return
-        manifest = self._find(id)
-        self._require_fit(manifest)
-        state = self._catalogue.load(manifest, map_location=device)
-        self._require_names(id, state["tracked"])
+        manifest = find(self._catalogue.store, id)
+        require_same_data(manifest, self._position.size)
+        like = {"tracked": self._states()} if self.is_sharded else None
+        state = self._catalogue.load(manifest, map_location=device, like=like)
+        require_same_names(id, tracked=self.tracked, found=state["tracked"])
         for name, object in self.tracked.items():
-            self._load_one(id, name, object, state["tracked"][name])
+            load_into(object, state["tracked"][name], id=id, name=name)
         position = self._position
         if is_main:
             log.info("goes on from %s: epoch %d, sample %d", id, manifest.epoch, manifest.cursor)
@@ -102,17 +106,6 @@ class Keeper:
             randomness.seed_all(position.seed, rank, id.step)
         self._held = id
 
-    @staticmethod
-    def _load_one(id: CheckpointId, name: str, object: Tracked, state: Any) -> None:
-        try:
-            object.load_state_dict(state)
-        except (RuntimeError, ValueError, KeyError) as error:
-            first = " ".join(str(error).split())[:200]
-            raise UsageError(
-                f"checkpoint {id} does not fit {name}: {first} ... It was written by another "
-                "version of the script: train into another output."
-            ) from error
-
     def begin(self, world: int) -> None:
         """The first checkpoint, before the first step.
 
@@ -122,7 +115,7 @@ class Keeper:
         # Checked before it counts: after a restart the same script is refused again.
         check = self.pace.require_fit
         done = self._save(world, PATIENT_SECONDS, planned=False, check=check)
-        if done.outcome is not Outcome.PUBLISHED:
+        if done.outcome not in (Outcome.PUBLISHED, Outcome.HANDED_OVER):
             raise CheckpointError(
                 f"the first checkpoint could not be written to {self._catalogue.store} (see "
                 "above): training that cannot be resumed is not begun. Mend the volume or the path."
@@ -150,7 +143,7 @@ class Keeper:
     ) -> Done:
         self._take(self._saver.wait(), world)
         id = CheckpointId(world, self._position.step)
-        if id in (self._held, self._saved):
+        if self._is_kept(id):
             return Done(id, Outcome.PUBLISHED)
         self.saved_at = time.monotonic()
         self._in_memory = id
@@ -163,11 +156,18 @@ class Keeper:
             )
         return done
 
-    def start_save(self, world: int) -> None:
-        """Save the present state while training goes on; one that is still going on goes first."""
+    def is_save_due(self) -> bool:
+        """Whether it is worth saving again; a save that is still going on has to end first."""
+        if time.monotonic() - self.saved_at < self.pace.seconds:
+            return False
         if self._saver.is_busy:
             self._saver.hurry()
-            return
+            return False
+        return True
+
+    def start_save(self, world: int) -> None:
+        """Save the present state while training goes on."""
+        self._take(self._saver.wait(), world)  # nothing is running, unless this is one of many
         self.saved_at = time.monotonic()
         self._in_memory = CheckpointId(world, self._position.step)
         self._saver.start(self._present(self._in_memory, planned=False))
@@ -194,10 +194,21 @@ class Keeper:
                 self._held = done.id
 
     def _present(self, id: CheckpointId, *, planned: bool) -> Save:
-        tracked = {name: object.state_dict() for name, object in self.tracked.items()}
+        state = {"tracked": self._states(), "random": randomness.get_state()}
+        if self.is_sharded:
+            group, rank = self.group, self.group.place.rank
+            folder = group.scatter(
+                [self._catalogue.new_folder(id)] * group.place.world_size if rank == 0 else None
+            )
+            part = parts.plan(state, rank=rank, exchange=partial(exchange, group))
+            gather: Gather = Gathering(group, folder, self._saver.is_over)
+        else:
+            folder, part, gather = "", parts.plan(state), alone
         return Save(
             id=id,
-            part=parts.plan({"tracked": tracked, "random": randomness.get_state()}),
+            part=part,
+            folder=folder,
+            gather=gather,
             epoch=self._position.epoch,
             cursor=self._position.cursor,
             parent=self.restored,
@@ -208,28 +219,13 @@ class Keeper:
             },
         )
 
-    def _find(self, id: CheckpointId) -> Manifest:
-        store = self._catalogue.store
-        try:
-            return read_manifest(store, id)
-        except (OSError, ValueError, KeyError) as error:
-            raise WorldEnded(f"checkpoint {id} cannot be read from {store}: {error}") from error
+    def _states(self) -> dict[str, Any]:
+        return {name: object.state_dict() for name, object in self.tracked.items()}
 
-    def _require_fit(self, manifest: Manifest) -> None:
-        size = manifest.extra.get("size")
-        if size != self._position.size:
-            raise UsageError(
-                f"checkpoint {manifest.id} belongs to a data set of {size} samples, this one has "
-                f"{self._position.size}: its position means nothing here. Use another output."
-            )
-
-    def _require_names(self, id: CheckpointId, found: Mapping[str, Any]) -> None:
-        odd = sorted(set(self.tracked) ^ set(found))
-        if odd:
-            raise UsageError(
-                f"checkpoint {id} and run.track differ in {', '.join(odd)}: it was written by "
-                "another version of the script. Track the same names, or use another output."
-            )
+    def _is_kept(self, id: CheckpointId) -> bool:
+        """Whether the present state is a checkpoint already: the same answer on all that save."""
+        kept = id in (self._held, self._saved)
+        return bool(self.group.tell([kept])[0]) if self.is_sharded else kept
 
 
 def newest_world(catalogue: Catalogue) -> int:

@@ -11,14 +11,14 @@ import torch
 from torch.distributed.elastic.multiprocessing.errors import record
 
 from spotrain.agent.rank import Channel
-from spotrain.train.keeper import WorldEnded, newest_world
-from spotrain.train.membership import WorldChanged
+from spotrain.train.keeper import newest_world
 from spotrain.train.own_loop import catalogue_of
 from spotrain.train.pace import Pace
 from spotrain.train.retention import Retention
 from spotrain.train.saver import Saver
 from spotrain.train.session import Run
 from spotrain.train.solo import SoloChannel
+from spotrain.train.usage import WorldChanged, WorldEnded
 
 log = logging.getLogger(__name__)
 Result = TypeVar("Result")
@@ -79,14 +79,14 @@ def _run_worlds(
             previous_step=previous_step,
         )
         try:
-            session.enter(place)
+            session.membership.enter(place)
             result = train(session)
-            session.finish()
+            session.membership.finish()
             return result
         except WorldChanged as changed:
             traceback.clear_frames(changed.__traceback__)
             number, previous_step, survivor = session.world, session.steps_done, True
-            session.leave()
+            session.membership.leave()
             del session
             channel.drained(number)
             continue
@@ -103,7 +103,7 @@ def _run_worlds(
         number = session.world
         previous_step, survivor = session.steps_done, True
         saver.abandon()
-        session.leave()
+        session.membership.leave()
         del session
         channel.broken(number, message, excused=excused)
 

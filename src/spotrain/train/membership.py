@@ -1,6 +1,7 @@
 """One process's way through the worlds of its job: it enters, settles, changes and leaves them."""
 
 import time
+from enum import IntEnum
 
 import torch
 
@@ -8,19 +9,25 @@ from spotrain.agent.rank import Assignment, Channel
 from spotrain.train import randomness
 from spotrain.train.checkpoint import CheckpointId
 from spotrain.train.group import Group, leave_world
-from spotrain.train.keeper import Keeper, WorldEnded
+from spotrain.train.keeper import Keeper
 from spotrain.train.loader import Position
 from spotrain.train.parallel import Elastic
 from spotrain.train.progress import Progress
 from spotrain.train.saver import Outcome
+from spotrain.train.sharding import forget_meshes
 from spotrain.train.solo import SoloChannel
+from spotrain.train.usage import WorldChanged, WorldEnded
 
 CHANGE_RETRY_SECONDS = 5.0
 """After a planned change that the coordinator did not live to see."""
 
 
-class WorldChanged(Exception):
-    """The world was left as planned, and all is saved: `train` is called again in the next one."""
+class Wish(IntEnum):
+    """What a rank wants to do at this step; of several wishes the largest holds."""
+
+    GO_ON = 0
+    SAVE = 1
+    CHANGE = 2
 
 
 class Membership:
@@ -56,7 +63,7 @@ class Membership:
             device = torch.device("cuda", place.local_rank)
             torch.cuda.set_device(device)
         self._position.place = place
-        self.group = Group(place, device)
+        self.group = self._keeper.group = Group(place, device)
         randomness.seed_all(self._position.seed)
 
     def settle(self) -> None:
@@ -69,7 +76,7 @@ class Membership:
         for model in self.models:
             model.enter_world(place.world_size)
         if choice is None:
-            if self._is_main:
+            if self._is_main or keeper.is_sharded:
                 keeper.begin(self._world)
             self.group.choose(None)  # nobody trains before there is a state to go back to
             keeper.restored = CheckpointId(self._world, self._position.step)
@@ -78,13 +85,25 @@ class Membership:
         keeper.saved_at = time.monotonic()
         self._progress.enter_world(self._position.step)
 
-    def agrees_to_change(self) -> bool:
-        """Whether all ranks stop here for another world; every rank asks once a step."""
+    def agree(self, *, is_save_due: bool = False) -> Wish:
+        """What all ranks do here together; every rank asks once a step.
+
+        `is_save_due`: counts where saving takes all ranks.
+        """
         asked = self._channel.is_drain_asked(self._world)
-        return self.group.agree(asked and time.monotonic() >= self._change_again_at)
+        wish = Wish.GO_ON
+        if asked and time.monotonic() >= self._change_again_at:
+            wish = Wish.CHANGE
+        elif is_save_due and self._keeper.is_sharded and self._is_main:
+            wish = Wish.SAVE
+        return Wish(self.group.agree(wish))
 
     def change_world(self) -> None:
-        """A planned change, in place: model, optimizer and device stay as they are."""
+        """A planned change, in place: model, optimizer and device stay as they are.
+
+        Raises:
+            WorldChanged: the model is sharded over this world, and has to be sharded anew.
+        """
         outcome, world, step = self.group.tell(self._save_for_all())
         if Outcome(outcome) is Outcome.UNANSWERED:
             self._change_again_at = time.monotonic() + CHANGE_RETRY_SECONDS
@@ -94,6 +113,8 @@ class Membership:
         self._keeper.hold(CheckpointId(world, step))
         self._progress.previous_step = self._position.step
         number = self._world
+        if self._keeper.is_sharded:
+            raise WorldChanged(f"world {number} is left as planned")
         self.leave()
         self._channel.drained(number)
         self._channel.arrive(survivor=True, floor=0)
@@ -110,7 +131,8 @@ class Membership:
             WorldEnded: it could not be saved, so the work since the last checkpoint is not done.
         """
         if self._keeper.tracked:
-            saved = self._is_main and self._keeper.save_last(self._world)
+            saves = self._is_main or self._keeper.is_sharded
+            saved = saves and self._keeper.save_last(self._world)
             if self.group.choose(_pair(self._keeper.saved) if saved else None) is None:
                 raise WorldEnded("the last state could not be saved; the last checkpoint counts")
         self.leave()
@@ -119,10 +141,12 @@ class Membership:
         for model in self.models:
             model.leave_world()
         leave_world()
+        if self._keeper.is_sharded:
+            forget_meshes()
 
     def _save_for_all(self) -> tuple[int, int, int]:
         """At rank 0: what became of the save, and the checkpoint that now holds the state."""
-        if not self._is_main:
+        if not (self._is_main or self._keeper.is_sharded):
             return 0, 0, 0
         outcome = self._keeper.save(self._world)
         return outcome.value, *(_pair(self._keeper.saved) or (0, 0))

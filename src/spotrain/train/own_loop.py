@@ -9,10 +9,10 @@ import torch.distributed as dist
 
 from spotrain.train import parts
 from spotrain.train.checkpoint import Catalogue, CheckpointId
-from spotrain.train.keeper import WorldEnded
 from spotrain.train.retention import Retention
 from spotrain.train.saver import Outcome, Save, Saver
 from spotrain.train.solo import SoloChannel
+from spotrain.train.usage import WorldEnded
 
 if TYPE_CHECKING:
     from spotrain.train.session import Run

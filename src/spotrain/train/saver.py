@@ -13,7 +13,7 @@ from typing import Any
 from spotrain.agent.rank import Channel
 from spotrain.train.checkpoint import Catalogue, CheckpointError, CheckpointId, Staged
 from spotrain.train.pace import Cost
-from spotrain.train.parts import Part
+from spotrain.train.parts import Part, Written
 from spotrain.train.retention import Retention, prune
 from spotrain.train.snapshot import Snapshots
 from spotrain.train.solo import SoloChannel
@@ -26,6 +26,14 @@ RETRY_SECONDS = 0.5
 """Between two questions to a coordinator that is away; the data waits on disk meanwhile."""
 
 
+Gather = Callable[[Written | None], list[Written] | None]
+"""Brings all parts to the one rank that commits; None: this one could not be written."""
+
+
+def alone(written: Written | None) -> list[Written] | None:
+    return [written] if written else None
+
+
 class Outcome(Enum):
     """What became of a save."""
 
@@ -34,6 +42,8 @@ class Outcome(Enum):
     """The coordinator was away, so nothing was committed; the next save covers it."""
     REFUSED = 3
     """A newer world is on: nothing of this one may count any more."""
+    HANDED_OVER = 5
+    """This rank's part is written; rank 0 commits the whole."""
     FAILED = 4
     """It could not be written; the log says why."""
 
@@ -44,6 +54,9 @@ class Save:
 
     id: CheckpointId
     part: Part
+    folder: str = ""
+    """Where all ranks write their parts; empty: this one writes alone."""
+    gather: Gather = alone
     epoch: int
     cursor: int
     parent: CheckpointId | None
@@ -110,6 +123,10 @@ class Saver:
         running, self._running = self._running, None
         return running.result()
 
+    def is_over(self) -> bool:
+        """Whether the world of the running save has been left behind."""
+        return self._over.is_set()
+
     def hurry(self) -> None:
         """Let the running save end without an answer if there is none: a newer one is due."""
         self._hurry.set()
@@ -145,6 +162,8 @@ class Saver:
         before, cost = time.monotonic(), None
         try:
             staged = self._stage(save)
+            if staged is None:
+                return Done(save.id, Outcome.HANDED_OVER)
             seconds = time.monotonic() - before
             size = sum(file.size for file in staged.manifest.files.values())
             cost = Cost(seconds if stall_seconds is None else stall_seconds, seconds, size)
@@ -159,11 +178,20 @@ class Saver:
             prune(self._catalogue, self._retention)
         return Done(save.id, outcome, cost)
 
-    def _stage(self, save: Save) -> Staged:
-        written = self._catalogue.write(save.id, self._catalogue.new_folder(save.id), save.part)
+    def _stage(self, save: Save) -> Staged | None:
+        """The whole at the rank that has it, once all parts are written; None at the others."""
+        folder = save.folder or self._catalogue.new_folder(save.id)
+        try:
+            written = self._catalogue.write(save.id, folder, save.part)
+        except CheckpointError:
+            save.gather(None)
+            raise
+        whole = save.gather(written)
+        if whole is None:
+            return None
         return self._catalogue.describe(
             save.id,
-            [written],
+            whole,
             epoch=save.epoch,
             cursor=save.cursor,
             parent=save.parent,

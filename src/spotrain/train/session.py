@@ -1,7 +1,6 @@
 """The run: what a training function sees of its worlds."""
 
 import logging
-import time
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
@@ -12,16 +11,17 @@ from torch.utils.data import Dataset
 from spotrain.agent.rank import Assignment, Channel
 from spotrain.train.checkpoint import Catalogue
 from spotrain.train.group import Group
-from spotrain.train.keeper import Keeper, Tracked, WorldEnded
+from spotrain.train.keeper import Keeper
 from spotrain.train.loader import ElasticLoader, Position
-from spotrain.train.membership import Membership, WorldChanged
+from spotrain.train.membership import Membership, Wish
 from spotrain.train.pace import Pace
 from spotrain.train.parallel import BuildReplica, Elastic, data_parallel
 from spotrain.train.progress import Progress
+from spotrain.train.restoring import Tracked
 from spotrain.train.sample_log import SampleLog
 from spotrain.train.saver import Saver
 from spotrain.train.solo import SoloChannel
-from spotrain.train.usage import UsageError, require_restorable, size_of
+from spotrain.train.usage import UsageError, WorldChanged, WorldEnded, require_restorable, size_of
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class Run:
         self._keeper = Keeper(catalogue, saver, self._position, pace)
         self._progress = Progress(channel, self._position, previous_step)
         self._sample_log = SampleLog.from_environment()
-        self._membership = Membership(channel, self._position, self._keeper, self._progress)
+        self.membership = Membership(channel, self._position, self._keeper, self._progress)
         self._is_stopping = False
 
     # --- Where this process is ---
@@ -100,7 +100,7 @@ class Run:
         if self._keeper.tracked:
             raise UsageError("run.wrap came after run.track: wrap every model before tracking it")
         elastic = Elastic(model.to(self.device), build_replica or data_parallel(self.device))
-        self._membership.models.append(elastic)
+        self.membership.models.append(elastic)
         return elastic
 
     def loader(
@@ -141,11 +141,9 @@ class Run:
         if self._keeper.tracked:
             raise UsageError("run.track was called twice: name everything in one call")
         require_restorable(objects)
-        self._keeper.tracked = {
-            name: object.module if isinstance(object, Elastic) else object
-            for name, object in objects.items()
-        }
-        self._membership.settle()
+        plain = {n: o.module if isinstance(o, Elastic) else o for n, o in objects.items()}
+        self._keeper.track(plain)
+        self.membership.settle()
 
     def epochs(self, count: int) -> Iterator[int]:
         """The epochs that are left, beginning with the one in progress."""
@@ -184,9 +182,11 @@ class Run:
             self._progress.tell_step(samples=own * self.world_size, metrics=metrics)
         self._require_wanted()
         self._keeper.look_after_saves(self.world)
-        if self._membership.agrees_to_change():
-            self._membership.change_world()
-        elif self.is_main and self._is_save_due():
+        is_due = self.is_main and self._keeper.is_save_due()
+        wish = self.membership.agree(is_save_due=is_due)
+        if wish is Wish.CHANGE:
+            self.membership.change_world()
+        elif wish is Wish.SAVE or (is_due and not self._keeper.is_sharded):
             self._keeper.start_save(self.world)
 
     def should_stop(self, *, step: int | None = None) -> bool:
@@ -200,7 +200,7 @@ class Run:
             self._position.step = step
             if self.is_main:
                 self._progress.tell_step(samples=0, metrics={})
-        self._is_stopping |= self._membership.agrees_to_change()
+        self._is_stopping |= self.membership.agree() is Wish.CHANGE
         return self._is_stopping
 
     def next_world(self) -> NoReturn:
@@ -225,32 +225,13 @@ class Run:
         """The tensor summed over all ranks; every rank calls it."""
         return self._group.sum(tensor)
 
-    # --- Called by `launch.run` ---
-
-    def enter(self, place: Assignment) -> None:
-        self._membership.enter(place)
-
-    def finish(self) -> None:
-        """Training is done: commit the last state, then leave together.
-
-        Raises:
-            WorldEnded: it could not be saved, so the work since the last checkpoint is not done.
-        """
-        self._membership.finish()
-
-    def leave(self) -> None:
-        self._membership.leave()
-
     @property
     def _group(self) -> Group:
-        return self._membership.group
+        return self.membership.group
 
     def _require_wanted(self) -> None:
         if self._channel.is_leave_asked(self.world):
             raise WorldEnded(f"world {self.world} was ended from outside")
-
-    def _is_save_due(self) -> bool:
-        return time.monotonic() - self._keeper.saved_at >= self._keeper.pace.seconds
 
     def _require_tracked(self, caller: str) -> None:
         if not self._keeper.tracked:

@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import torch
+from torch.distributed.tensor import DTensor
 
 LEAVES: Final = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device)
-TENSORS: Final = (torch.Tensor, torch.nn.Parameter)
+TENSORS: Final = (torch.Tensor, torch.nn.Parameter, DTensor)
 MAPPINGS: Final = (dict, OrderedDict, Counter)
 SEQUENCES: Final = (list, tuple, set, torch.Size)
 

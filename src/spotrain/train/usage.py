@@ -1,9 +1,17 @@
-"""What scripts may do wrong, in words that say what to do instead."""
+"""How a training function's world may end, and what scripts may do wrong."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from torch.utils.data import Dataset
+
+
+class WorldEnded(Exception):
+    """The present world is over: `train` is called again in the next one."""
+
+
+class WorldChanged(Exception):
+    """The world was left as planned, and all is saved: `train` is called again in the next one."""
 
 
 class UsageError(RuntimeError):
