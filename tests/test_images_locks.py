@@ -14,7 +14,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 WANTED: dict[str, list[str]] = {
     "build.lock": PROJECT["build-system"]["requires"],
-    "training-image/requirements.lock": PROJECT["project"]["dependencies"],
+    "training-image/requirements.lock": [*PROJECT["project"]["dependencies"], *EXTRAS["s3"]],
     "controller-image/requirements.lock": [
         *PROJECT["project"]["dependencies"],
         *EXTRAS["controller"],

@@ -128,7 +128,7 @@ async def test_a_killed_leader_is_replaced_and_training_goes_on_in_the_same_worl
         answer = await one.hear((protocol.CommitAnswer, protocol.Restart))
         assert answer == protocol.CommitAnswer(world=world.number, step=20, accepted=True)
     stored = await namespace.kube.get(kinds.JOBS, namespace.name, "digits")
-    assert stored["status"]["world"]["number"] == world.number  # nobody formed another one
+    assert stored["status"]["recordedWorld"] == world.number  # nobody formed another one
 
 
 @pytest.mark.acceptance(38)
@@ -175,7 +175,7 @@ async def test_a_leader_that_was_stopped_can_publish_no_world_and_accept_no_comm
         said = (protocol.CommitAnswer, protocol.NewWorld, protocol.Restart)
         assert not [message for message in heard if isinstance(message, said)]
         stored = await namespace.kube.get(kinds.JOBS, namespace.name, "digits")
-        assert stored["status"]["world"]["number"] == world.number
+        assert stored["status"]["recordedWorld"] == world.number
         (turned_away, _) = await workers.meet(stack, former, world)
         await turned_away.hear(protocol.NotLeader)
         # It stands by now: what happens to the job is done once, by the other.
