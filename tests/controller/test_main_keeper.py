@@ -46,7 +46,7 @@ class Kept:
             mirror.synced.set()
         self.cluster.jobs.take(job)
         for seen in pods:
-            self.cluster.pods.items["jobs", seen.view.name] = seen
+            self.cluster.pods.put(("jobs", seen.view.name), seen)
         self.coordinator = Coordinator(record=record, authorize=self._nobody)
         self.doorkeeper = Doorkeeper(kube, lambda _namespace, _name: None)
         self.meters = Meters()

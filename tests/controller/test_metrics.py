@@ -229,7 +229,7 @@ async def test_a_jobs_series_begin_and_end_with_the_job(controller: Parts) -> No
     cluster, coordinator, meters = controller
     assert "digits" not in meters.page().decode()
     cluster.jobs.take(stored())
-    cluster.pods.items[NAME] = SeenPod("jobs", "job-uid", "digits", pod(0))
+    cluster.pods.put(NAME, SeenPod("jobs", "job-uid", "digits", pod(0)))
     coordinator.set_job("jobs/digits/job-uid", limits_of(job()), number=5)
     page = meters.page().decode()
     assert 'spotrain_job_workers_running{job="digits",namespace="jobs"} 1.0' in page

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -19,11 +19,12 @@ from spotrain.controller.kube import (
     Object,
 )
 from spotrain.controller.mirror import Mirror, Name
-from spotrain.controller.model import BudgetView, NodeView
+from spotrain.controller.model import BudgetView, NodeView, PodView
 from spotrain.controller.observe import (
     SeenBudget,
     SeenJob,
     SeenPod,
+    pods_of,
     view_budget,
     view_job,
     view_node,
@@ -145,8 +146,9 @@ class Cluster:
     def offered_pools(self) -> Pools:
         return next(iter(self.pools.items.values()), ())
 
-    def pods_in(self, namespace: str) -> Iterator[SeenPod]:
-        return (pod for pod in self.pods.items.values() if pod.namespace == namespace)
+    def pods_of(self, seen: SeenJob) -> tuple[PodView, ...]:
+        """The workers of this very job, in the order of their index."""
+        return pods_of(seen, self.survey.pods_of(seen.uid))
 
     def budget_of(self, seen: SeenJob) -> BudgetView | None:
         """The PodDisruptionBudget of this very job."""

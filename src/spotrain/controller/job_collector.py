@@ -1,6 +1,5 @@
 """From what the controller holds of its jobs to what Prometheus is told of them."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
@@ -9,7 +8,7 @@ from prometheus_client.registry import Collector
 
 from spotrain.controller.cluster import Cluster
 from spotrain.controller.metrics import JobFacts, job_families
-from spotrain.controller.observe import SeenJob, SeenPod, pods_of, view_world
+from spotrain.controller.observe import SeenJob, view_world
 from spotrain.controller.reconcile import OURS
 from spotrain.coordinator.server import Coordinator
 from spotrain.job import JobError
@@ -29,9 +28,6 @@ class JobCollector(Collector):
     def _facts(self, now: datetime) -> Iterator[JobFacts]:
         pools = {pool.name: pool for pool in self._cluster.offered_pools}
         clock = self._coordinator.clock()
-        pods: dict[str, list[SeenPod]] = defaultdict(list)
-        for pod in self._cluster.pods.items.values():
-            pods[pod.owner].append(pod)
         for seen in self._cluster.jobs.items.values():
             if not _is_ours(seen):
                 continue
@@ -42,7 +38,7 @@ class JobCollector(Collector):
                 name=seen.name,
                 job=seen.job,
                 status=seen.status,
-                pods=pods_of(seen, pods[seen.uid]),
+                pods=self._cluster.pods_of(seen),
                 world=view_world(report, clock=clock, now=now) if report else None,
                 reports_steps=bool(report and self._coordinator.jobs[seen.key].uses_session),
                 pool=pools.get(offer.pool) if offer else None,

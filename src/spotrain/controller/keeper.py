@@ -22,7 +22,7 @@ from spotrain.controller.model import (
     PodView,
     RestartWorld,
 )
-from spotrain.controller.observe import SeenJob, pods_of, view_world
+from spotrain.controller.observe import SeenJob, view_world
 from spotrain.controller.reconcile import reconcile
 from spotrain.controller.refusal import refuse
 from spotrain.controller.tokens import Doorkeeper
@@ -115,7 +115,7 @@ class Keeper:
         seen = self._cluster.jobs.items.get(self._name)
         if seen is None:
             return RESYNC_SECONDS
-        pods = pods_of(seen, self._cluster.pods_in(seen.namespace))
+        pods = self._cluster.pods_of(seen)
         self._report_losses(seen, pods)
         now = datetime.now(UTC)
         plan = self._decide(seen, pods, now)

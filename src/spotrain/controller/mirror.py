@@ -63,7 +63,7 @@ class Mirror(Generic[T]):
         found, version = await kube.list_all(self.kind, self.namespace, selector=self.selector)
         listed = {_name(item) for item in found}
         for name in [name for name in self.items if name not in listed]:
-            self._put(name, None)
+            self.put(name, None)
         for item in found:
             self.take(item)
         self._told = _number(version)
@@ -75,7 +75,7 @@ class Mirror(Generic[T]):
         name = _name(item)
         self._versions[name] = item["metadata"].get("resourceVersion", "")
         try:
-            self._put(name, None if deleted else self.parse(item))
+            self.put(name, None if deleted else self.parse(item))
         except Exception:
             logger.exception("cannot take in %s %s", self.kind.plural, "/".join(_name(item)))
 
@@ -90,7 +90,8 @@ class Mirror(Generic[T]):
         if _number(item["metadata"].get("resourceVersion", "")) > self._told:
             self.take(item)
 
-    def _put(self, name: Name, new: T | None) -> None:
+    def put(self, name: Name, new: T | None) -> None:
+        """What is there under that name from now on; None: nothing."""
         old = self.items.pop(name, None)
         if new is not None:
             self.items[name] = new

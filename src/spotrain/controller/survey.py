@@ -5,7 +5,7 @@ each; when a claim changes, the jobs that wait or grow beside it look again.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from spotrain.controller.board import Board, Claim, ScaleUp
 from spotrain.controller.claims import claim_of
@@ -25,6 +25,7 @@ class Survey:
         self._jobs: dict[Name, SeenJob] = {}
         self._pods: dict[str, dict[str, SeenPod]] = defaultdict(dict)
         """Uid of the job -> its pods by name."""
+        self._pods_by_uid: dict[str, SeenPod] = {}
         self._words: dict[str, dict[Name, ScaleUp]] = defaultdict(dict)
         """Uid of the pod -> the autoscaler's events of it."""
         self._claims: dict[Name, Claim] = {}
@@ -41,6 +42,10 @@ class Survey:
             refusal=refusal,
         )
 
+    def pods_of(self, uid: str) -> Iterable[SeenPod]:
+        """The pods that the job of that uid controls."""
+        return self._pods.get(uid, {}).values()
+
     def put_job(self, old: SeenJob | None, new: SeenJob | None) -> None:
         seen = new or old
         if seen is None:
@@ -55,10 +60,12 @@ class Survey:
     def put_pod(self, old: SeenPod | None, new: SeenPod | None) -> None:
         if old:
             self._pods[old.owner].pop(old.view.name, None)
+            self._pods_by_uid.pop(old.view.uid, None)
             if not self._pods[old.owner]:
                 del self._pods[old.owner]
         if new:
             self._pods[new.owner][new.view.name] = new
+            self._pods_by_uid[new.view.uid] = new
         for name in {(pod.namespace, pod.job_name) for pod in (old, new) if pod}:
             self._reckon(name)
 
@@ -73,7 +80,7 @@ class Survey:
                 self._words[uid].pop(event, None)
             if not self._words[uid]:
                 del self._words[uid]
-            for pod in self._with_uid(uid):
+            if pod := self._pods_by_uid.get(uid):
                 self._reckon((pod.namespace, pod.job_name))
                 self._concerned((pod.namespace, pod.job_name))
 
@@ -83,9 +90,6 @@ class Survey:
         for name, claim in list(self._claims.items()):
             if claim.place in places and claim.is_waiting:
                 self._concerned(name)
-
-    def _with_uid(self, uid: str) -> list[SeenPod]:
-        return [p for mates in self._pods.values() for p in mates.values() if p.view.uid == uid]
 
     def _reckon(self, name: Name) -> None:
         """The claim as it is now; others hear of it if it has changed."""
@@ -100,7 +104,7 @@ class Survey:
         job = seen.job
         if not isinstance(job, ElasticJob) or not (is_placed(job) or self._max_gpus is not None):
             return None
-        pods = [pod.view for pod in self._pods.get(seen.uid, {}).values()]
+        pods = [pod.view for pod in self.pods_of(seen.uid)]
         return claim_of(
             job,
             pods,
@@ -112,7 +116,7 @@ class Survey:
 
     def _words_on(self, seen: SeenJob) -> dict[str, ScaleUp]:
         """Pod uid -> the last word on it, of the job's pods."""
-        uids = [pod.view.uid for pod in self._pods.get(seen.uid, {}).values()]
+        uids = [pod.view.uid for pod in self.pods_of(seen.uid)]
         return {
             uid: max(self._words[uid].values(), key=lambda word: word.at)
             for uid in uids
