@@ -11,7 +11,7 @@ from spotrain.controller.model import (
     DeleteDisruptionBudget,
     Observed,
 )
-from spotrain.controller.network import labels, owner
+from spotrain.controller.network import labels, metadata
 from spotrain.job import ElasticJob
 
 Change = ApplyDisruptionBudget | DeleteDisruptionBudget
@@ -30,12 +30,7 @@ def build_disruption_budget(job: ElasticJob) -> dict[str, Any]:
     return {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
-        "metadata": {
-            "name": job.name,
-            "namespace": job.namespace,
-            "labels": labels(job),
-            "ownerReferences": [owner(job)],
-        },
+        "metadata": metadata(job),
         "spec": {
             "minAvailable": job.min_replicas,
             "selector": {"matchLabels": labels(job)},

@@ -9,7 +9,7 @@ from copy import deepcopy
 from typing import Any, Final
 
 from spotrain.controller.model import ApplyPodGroup, Observed
-from spotrain.controller.network import labels, owner
+from spotrain.controller.network import metadata
 from spotrain.job import ElasticJob
 
 COSCHEDULING: Final = "scheduling.x-k8s.io/v1alpha1"
@@ -34,14 +34,8 @@ def form_gang(job: ElasticJob, api: str) -> tuple[ApplyPodGroup, ...]:
     """The group itself, which must be there before its pods."""
     if not api:
         return ()
-    metadata = {
-        "name": job.name,
-        "namespace": job.namespace,
-        "labels": labels(job),
-        "ownerReferences": [owner(job)],
-    }
     spec = {"minMember": job.min_replicas}
-    group = {"apiVersion": api, "kind": "PodGroup", "metadata": metadata, "spec": spec}
+    group = {"apiVersion": api, "kind": "PodGroup", "metadata": metadata(job), "spec": spec}
     return (ApplyPodGroup(api, group),)
 
 

@@ -32,17 +32,22 @@ def owner(job: ElasticJob) -> dict[str, Any]:
     }
 
 
+def metadata(job: ElasticJob) -> dict[str, Any]:
+    """Of an object that the job has one of: found by its labels, and gone when the job is."""
+    return {
+        "name": job.name,
+        "namespace": job.namespace,
+        "labels": labels(job),
+        "ownerReferences": [owner(job)],
+    }
+
+
 def build_network_policy(job: ElasticJob) -> dict[str, Any]:
     siblings = {"matchLabels": labels(job)}
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
-        "metadata": {
-            "name": job.name,
-            "namespace": job.namespace,
-            "labels": labels(job),
-            "ownerReferences": [owner(job)],
-        },
+        "metadata": metadata(job),
         "spec": {
             "podSelector": siblings,
             "policyTypes": ["Ingress"],
