@@ -18,7 +18,6 @@ from torch.distributed.checkpoint.state_dict import (
     get_optimizer_state_dict,
     set_optimizer_state_dict,
 )
-from torch.distributed.tensor.debug import _clear_sharding_prop_cache
 
 from spotrain.train.checkpoint import CheckpointError
 from spotrain.train.group import Group
@@ -70,6 +69,9 @@ def forget_meshes() -> None:
     A mesh of the next world counts as equal if its size is, and torch would go on with the cached
     one, in which this process may have had another rank: blocks would land in the wrong place.
     """
+    # Its module imports torch's compiler, 1 s, which not every importer of this one needs.
+    from torch.distributed.tensor.debug import _clear_sharding_prop_cache
+
     _clear_sharding_prop_cache()  # type: ignore[no-untyped-call]
 
 
