@@ -61,15 +61,8 @@ class Directory:
     def write(self, name: str) -> Iterator[Sink]:
         path = self.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("xb") as file:
-            try:
-                yield file.write
-                file.flush()
-                os.fsync(file.fileno())
-            except BaseException:
-                with contextlib.suppress(OSError):
-                    path.unlink()
-                raise
+        with _new_file(path) as sink:
+            yield sink
         sync_folder(path.parent)
 
     def publish(self, name: str, target: str) -> None:
@@ -99,15 +92,18 @@ def _link_new(source: Path, target: Path) -> None:
     except OSError as error:
         if error.errno not in NO_LINKS:
             raise
-        _write_new(target, source.read_bytes())
+        # Without hard links (bucket mounts, SMB) exclusive creation still lets one writer win; a
+        # kill halfway leaves a broken file, which readers pass over.
+        with _new_file(target) as sink:
+            sink(memoryview(source.read_bytes()))
 
 
-def _write_new(path: Path, data: bytes) -> None:
-    """For file systems without hard links (bucket mounts, SMB). Exclusive creation still lets one
-    writer win; a kill halfway leaves a broken file, which readers pass over."""
+@contextlib.contextmanager
+def _new_file(path: Path) -> Iterator[Sink]:
+    """A file that was not there (FileExistsError): whole and synced in the end, or gone again."""
     with path.open("xb") as file:
         try:
-            file.write(data)
+            yield file.write
             file.flush()
             os.fsync(file.fileno())
         except BaseException:
