@@ -4,8 +4,6 @@ import argparse
 import asyncio
 import json
 import os
-import platform
-import re
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 
 from bench.controller import latency, report, throughput, writes
 from bench.controller.cluster import CONCURRENCY, WORKERS, bench_on, folder_of_tools
+from bench.machine import machine
 from tests.cluster.server import etcd_for_api_server
 
 CLIENTS = ("lightkube", "httpx2", "aiohttp")
@@ -51,17 +50,6 @@ async def one_round(bench: Any, jobs: int, number: int, kept: Any) -> dict[str, 
 
 def round_up(value: Any) -> Any:
     return round(value["jobs_per_s"], 1) if isinstance(value, dict) else value
-
-
-def machine() -> dict[str, Any]:
-    cpu = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
-    return {
-        "cpu": cpu.group(1) if cpu else platform.processor(),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "kernel": platform.release(),
-        "load_before": os.getloadavg(),
-    }
 
 
 def main() -> None:

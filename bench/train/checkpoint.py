@@ -10,7 +10,6 @@ the next turn everything is on the disk.
 import argparse
 import json
 import os
-import platform
 import shutil
 import subprocess
 import sys
@@ -29,6 +28,7 @@ from torch import nn
 from torch.distributed import HashStore  # type: ignore[attr-defined]
 from torch.distributed.checkpoint.state_dict_saver import async_save
 
+from bench.machine import machine
 from spotrain.train import parts
 from spotrain.train.checkpoint import Catalogue, CheckpointId
 from spotrain.train.retention import Retention
@@ -94,18 +94,6 @@ def kills(folder: Path, count: int) -> dict[str, int]:
     return {"kills": count, "fell_into_saves": left, "saves": published, "unreadable": unreadable}
 
 
-def machine() -> dict[str, Any]:
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return {
-        "cpu": models[0] if models else platform.processor(),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "load": os.getloadavg(),
-    }
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--rounds", type=int, default=7)
@@ -114,7 +102,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     found: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds")}
-    found["machine"] = machine()
+    found["machine"] = machine() | {"torch": torch.__version__}
     dist.init_process_group("gloo", store=HashStore(), rank=0, world_size=1)
     found["stall_seconds"] = {}
     for megabytes, width in WIDTHS.items():
