@@ -68,10 +68,10 @@ def allowance(mine: Claim, board: Board) -> Share:
     return share(mine, siblings, board.max_gpus)
 
 
-def over_limit(mine: Claim, board: Board) -> Obstacle | None:
-    """Why the job must wait for its researcher's other jobs, if it must."""
+def over_limit(mine: Claim, board: Board, allowed: Share) -> Obstacle | None:
+    """Why the job must wait for its researcher's other jobs, if its allowance says that it must."""
     limit = board.max_gpus
-    if limit is None or not allowance(mine, board).is_in_line:
+    if limit is None or not allowed.is_in_line:
         return None
     needs = mine.least * mine.gpus_per_worker
     whose = f"researcher {mine.researcher!r}" if mine.researcher else "jobs without a researcher"

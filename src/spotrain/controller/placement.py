@@ -169,10 +169,11 @@ def _share_at(job: ElasticJob, observed: Observed, offer: Offer) -> Share:
 def _within_allowance(job: ElasticJob, observed: Observed, place: Place) -> Place:
     """How many workers others leave to the job: at its place, and of its researcher's GPUs."""
     mine = _own(job, observed, place.offer.place if place.offer else "")
-    obstacle = claims.over_limit(mine, observed.board)
+    allowed = claims.allowance(mine, observed.board)
+    obstacle = claims.over_limit(mine, observed.board, allowed)
     if obstacle:
-        return replace(place, obstacle=obstacle, share=claims.allowance(mine, observed.board))
-    shares = [claims.allowance(mine, observed.board)]
+        return replace(place, obstacle=obstacle, share=allowed)
+    shares = [allowed]
     if place.offer:
         here = _share_at(job, observed, place.offer)
         shares.append(here)

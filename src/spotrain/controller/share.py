@@ -3,8 +3,8 @@
 Three rules, for the GPUs of a place and for those that one researcher may hold alike:
 1. A job that waits for minReplicas is served before one that runs grows: the latter's pods without
    a node are withdrawn, so that no node that comes free goes to them. Running workers stay.
-2. Of two that wait, the older goes first. The younger holds nothing meanwhile: two jobs that each
-   hold half of what they need would both wait for ever, and be paid for.
+2. Of two that wait, one goes first (`Claim.goes_before`). The other holds nothing meanwhile: two
+   jobs that each hold half of what they need would both wait for ever, and be paid for.
 3. What others hold is theirs until they let go, so that no GPU is promised twice.
 """
 
