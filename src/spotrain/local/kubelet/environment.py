@@ -7,6 +7,7 @@ from typing import Any
 from spotrain.local.expansion import expand
 from spotrain.local.image import NotLocal
 from spotrain.local.kubelet.fields import field_value, resource_value
+from spotrain.local.kubelet.references import name_of
 
 Document = Mapping[str, Any]
 
@@ -24,7 +25,7 @@ class Sources:
 
     def content(self, kind: str, reference: Document) -> Mapping[str, bytes]:
         """All keys of the object. `kind`: configMap or secret. Raises NotThere."""
-        name = reference.get("name") or reference.get("secretName") or ""
+        name = name_of(reference)
         held = (self.config_maps if kind == "configMap" else self.secrets).get(name)
         if held is not None:
             return held
@@ -37,7 +38,7 @@ class Sources:
         content = self.content(kind, reference)
         if reference["key"] in content or reference.get("optional"):
             return content.get(reference["key"])
-        raise NotThere(f'{kind.lower()} "{reference["name"]}" has no key "{reference["key"]}"')
+        raise NotThere(f'{kind.lower()} "{name_of(reference)}" has no key "{reference["key"]}"')
 
 
 def build_environment(

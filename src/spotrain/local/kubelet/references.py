@@ -26,6 +26,12 @@ def referenced(pod: Mapping[str, Any]) -> set[tuple[str, str]]:
     }
 
 
+def name_of(reference: Mapping[str, Any]) -> str:
+    """Volumes spell a Secret's name in their own way."""
+    name: str = reference.get("name") or reference.get("secretName") or ""
+    return name
+
+
 def _find(value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, list):
         for item in value:
@@ -33,5 +39,5 @@ def _find(value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping):
         for key, item in value.items():
             if key in _KINDS and isinstance(item, Mapping):
-                yield _KINDS[key], item.get("name") or item.get("secretName") or ""
+                yield _KINDS[key], name_of(item)
             yield from _find(item)

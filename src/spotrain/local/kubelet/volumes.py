@@ -93,10 +93,7 @@ def _files(
         if reference := origin.get(kind):
             content = sources.content(kind, reference)
             items = reference.get("items") or [{"key": key, "path": key} for key in content]
-            found = {
-                item["path"]: sources.key(kind, {**reference, "name": _name(reference), **item})
-                for item in items
-            }
+            found = {item["path"]: sources.key(kind, {**reference, **item}) for item in items}
             return {path: data for path, data in found.items() if data is not None}
     if downward := origin.get("downwardAPI"):
         return {
@@ -112,8 +109,3 @@ def _downward(pod: Document, item: Document, addresses: Mapping[str, str]) -> st
         container = next(one for one in pod["spec"]["containers"] if one["name"] == name)
         return resource_value(container, reference)
     return field_value(pod, item["fieldRef"]["fieldPath"], addresses)
-
-
-def _name(reference: Document) -> str:
-    name: str = reference.get("name") or reference.get("secretName") or ""
-    return name
