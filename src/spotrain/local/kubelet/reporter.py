@@ -1,9 +1,8 @@
 """Telling the API server how a pod stands, until it is told or the pod is no more."""
 
 import asyncio
-import contextlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -38,54 +37,42 @@ class Reporter:
 
     async def tell(self, state: PodState, *, over: bool) -> None:
         """`over`: nothing of the pod will start again."""
-        pauses = backoff()
-        while True:
-            await self._link.wait()
+
+        async def write() -> None:
             before = self.pod.get("status") or {}
             wanted = build_status(
                 state, before.get("conditions") or [], datetime.now(UTC), over=over
             )
-            if not differs(before, wanted):
-                return
-            try:
+            if differs(before, wanted):
                 await self._write(wanted)
-                return
-            except (NotFound, Conflict):
-                return  # the pod is gone, and its deletion is on its way here
-            except FAULTS as fault:
-                pause = next(pauses)
-                logger.warning("%s: %r; again in %.1f s", self._name, fault, pause)
-                await asyncio.sleep(pause)
+
+        await self._insist(write)
 
     async def _write(self, status: Mapping[str, Any]) -> None:
         metadata = self.pod["metadata"]
+        where, name = metadata["namespace"], metadata["name"]
         body = {"metadata": {"uid": metadata["uid"]}, "status": status}
         self.pod = await self._kube.patch(
-            PODS, metadata["namespace"], self._name, body, subresource="status", strategic=True
+            PODS, where, name, body, subresource="status", strategic=True
         )
 
     async def remove(self) -> None:
         """The last word on a deleted pod: nothing of it runs any more."""
-        metadata, pauses = self.pod["metadata"], backoff()
+        metadata = self.pod["metadata"]
+        where, name, uid = metadata["namespace"], metadata["name"], metadata["uid"]
+        await self._insist(lambda: self._kube.delete(PODS, where, name, uid=uid, grace_seconds=0))
+
+    async def _insist(self, request: Callable[[], Awaitable[None]]) -> None:
+        """Again and again, until it is answered."""
+        pauses = backoff()
         while True:
             await self._link.wait()
-            with contextlib.suppress(NotFound, Conflict):
-                try:
-                    await self._kube.delete(
-                        PODS,
-                        metadata["namespace"],
-                        self._name,
-                        uid=metadata["uid"],
-                        grace_seconds=0,
-                    )
-                except (NotFound, Conflict):
-                    raise
-                except FAULTS:
-                    await asyncio.sleep(next(pauses))
-                    continue
-            return
-
-    @property
-    def _name(self) -> str:
-        name: str = self.pod["metadata"]["name"]
-        return name
+            try:
+                return await request()
+            except (NotFound, Conflict):
+                return  # the pod is gone, and its deletion is on its way here
+            except FAULTS as fault:
+                pause = next(pauses)
+                name = self.pod["metadata"]["name"]
+                logger.warning("%s: %r; again in %.1f s", name, fault, pause)
+                await asyncio.sleep(pause)
