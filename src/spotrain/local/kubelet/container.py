@@ -46,8 +46,6 @@ class ContainerRun:
         """Until it has ended; the process does not outlive a cancellation."""
         began = datetime.now(UTC)
         over: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._files.log.parent.mkdir(parents=True, exist_ok=True)
-        self._files.termination.parent.mkdir(parents=True, exist_ok=True)
         self._files.termination.write_bytes(b"")
         self._process = PodProcess(
             self._launch,
