@@ -181,7 +181,7 @@ async def paper_nodes(
         imagine(trial.group, f"{place}-{trial.name}", **{TRIAL: f"{place}-{trial.name}"})
         for trial in trials
     ]
-    machines = [Machine(spec, kube=kube, options=options, base={}) for spec in specs]
+    machines = [Machine(spec, kube=kube, options=options) for spec in specs]
     try:
         await asyncio.gather(*(machine.join() for machine in machines))
         await until(kube, NODES, "", lambda nodes: not any(map(_is_new, nodes)))

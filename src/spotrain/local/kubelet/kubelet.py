@@ -1,12 +1,8 @@
 """All made-up nodes of one process, fed from one watch of the cluster's pods."""
 
 import asyncio
-import os
-import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
-from typing import Final
 
 from spotrain.controller.kube import PODS, Kube, Object
 from spotrain.controller.mirror import Mirror, Name
@@ -14,8 +10,6 @@ from spotrain.local.kubelet.addresses import address_of
 from spotrain.local.kubelet.machine import Machine
 from spotrain.local.kubelet.node import NodeSpec
 from spotrain.local.kubelet.options import Options
-
-PASSED_ON: Final = ("HOME", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH")
 
 
 class Kubelet:
@@ -45,8 +39,7 @@ class Kubelet:
 
     async def add(self, spec: NodeSpec) -> Machine:
         """A node boots. Raises KubeError, or one of LOST."""
-        base = base_environment(os.environ)
-        machine = Machine(spec, kube=self._kube, options=self.options, base=base)
+        machine = Machine(spec, kube=self._kube, options=self.options)
         await machine.join()
         self.machines[spec.name] = machine
         self._catch_up(machine)
@@ -89,9 +82,3 @@ class Kubelet:
         if uid not in self._addresses:
             self._addresses[uid] = address_of(uid, set(self._addresses.values()))
         return self._addresses[uid]
-
-
-def base_environment(own: Mapping[str, str]) -> dict[str, str]:
-    """Of every container: nothing of this process's that could change what a pod does."""
-    programs = f"{Path(sys.executable).parent}{os.pathsep}{own.get('PATH', os.defpath)}"
-    return {"PATH": programs, **{name: own[name] for name in PASSED_ON if name in own}}

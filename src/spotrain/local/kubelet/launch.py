@@ -1,7 +1,8 @@
 """How a container starts as a process: its words, its variables, its folders. Pure."""
 
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,6 +12,13 @@ from spotrain.local.kubelet import namespaces
 
 Document = Mapping[str, Any]
 TERMINATION_PATH: Final = "/dev/termination-log"
+PASSED_ON: Final = ("HOME", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH")
+
+
+def base_environment(own: Mapping[str, str]) -> dict[str, str]:
+    """Of every container: nothing of this process's that could change what a pod does."""
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{own.get('PATH', os.defpath)}"
+    return {"PATH": programs, **{name: own[name] for name in PASSED_ON if name in own}}
 
 
 def find_mounts(
@@ -57,7 +65,9 @@ def plan_launch(
     )
 
 
-def hosts_file(pod: Document, hostname: str, address: str, names: Mapping[str, list[str]]) -> str:
+def hosts_file(
+    pod: Document, hostname: str, address: str, names: Mapping[str, Sequence[str]]
+) -> str:
     """As the real kubelet writes it, with what cluster DNS would have said."""
     lines = [("127.0.0.1", "localhost"), (address, hostname)]
     for alias in pod["spec"].get("hostAliases") or []:

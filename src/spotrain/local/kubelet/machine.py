@@ -50,9 +50,7 @@ class Resident:
 class Machine:
     """Begins with `join`; ends with `leave`, or by accident with `lose`."""
 
-    def __init__(
-        self, spec: NodeSpec, *, kube: Kube, options: Options, base: Mapping[str, str]
-    ) -> None:
+    def __init__(self, spec: NodeSpec, *, kube: Kube, options: Options) -> None:
         self.spec = spec
         self.residents: dict[str, Resident] = {}
         """By the pod's uid."""
@@ -60,7 +58,6 @@ class Machine:
         """Set while the node reaches the API server."""
         self._kube = kube
         self._options = options
-        self._base = base
         self._since = datetime.now(UTC)
         self._beating: asyncio.Task[None] | None = None
 
@@ -127,7 +124,6 @@ class Machine:
             kube=self._kube,
             options=self._options,
             address=address,
-            base=self._base,
             changed=reporter.wake,
         )
         resident = Resident(run, reporter)

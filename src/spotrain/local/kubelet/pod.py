@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -14,8 +15,9 @@ from spotrain.controller.kube import FAULTS, Kube
 from spotrain.local.image import Launch, NotLocal
 from spotrain.local.kubelet.addresses import HOST_IP
 from spotrain.local.kubelet.container import ContainerRun, Files
-from spotrain.local.kubelet.environment import NotThere, build_environment
+from spotrain.local.kubelet.environment import NotThere, Sources, build_environment
 from spotrain.local.kubelet.launch import (
+    base_environment,
     find_mounts,
     hosts_file,
     plan_launch,
@@ -46,7 +48,6 @@ class PodRun:
         kube: Kube,
         options: Options,
         address: str,
-        base: Mapping[str, str],
         changed: Callable[[], None],
     ) -> None:
         metadata, spec = pod["metadata"], pod["spec"]
@@ -63,7 +64,11 @@ class PodRun:
         self._pod = pod
         self._kube = kube
         self._options = options
-        self._base = base
+        self._addresses = {
+            **dict.fromkeys(("status.podIP", "status.podIPs"), address),
+            **dict.fromkeys(("status.hostIP", "status.hostIPs"), HOST_IP),
+        }
+        """As the downward API names them."""
         self._changed = changed
         self._storage = Storage(kube, pod)
         self._runs: dict[str, ContainerRun] = {}
@@ -115,25 +120,29 @@ class PodRun:
     async def _keep(self, spec: Document, *, is_init: bool) -> bool:
         """Run it, again and again if the pod says so; returns whether it has succeeded."""
         name = spec["name"]
-        for count in range(1_000_000):
+        while True:
             launch = await self._prepared(spec)
             if launch is None:
                 return False
-            files = Files(
-                log=self.folder / "logs" / name / f"{count}.log",
-                termination=self.folder / "tmp" / f"{name}-{count}.end",
-            )
-            self._runs[name] = ContainerRun(spec, launch, files)
+            self._runs[name] = ContainerRun(spec, launch, self._files(name))
             ended = await self._runs[name].run(lambda at: self._enter(name, Running(at)))
             del self._runs[name]
             self._enter(name, ended)
             again = restarts(self.state.restart_policy, ended.exit_code, is_init=is_init)
             if self.is_ending or not again:
                 return ended.exit_code == 0
+            count = self.state.container(name).restarts
             seconds = backoff_seconds(self._options.crash_backoff_seconds, count)
             self._enter(name, Waiting("CrashLoopBackOff", f"back-off {seconds:.0f} s"))
             await self._pause(seconds)
-        raise AssertionError("a million restarts")
+
+    def _files(self, name: str) -> Files:
+        """Of the container's present run, or of the one that comes next."""
+        count = self.state.container(name).restarts
+        return Files(
+            log=self.folder / "logs" / name / f"{count}.log",
+            termination=self.folder / "tmp" / f"{name}-{count}.end",
+        )
 
     async def _prepared(self, spec: Document) -> Launch | None:
         """As soon as all that it needs is there; None if the pod is to end before."""
@@ -147,45 +156,46 @@ class PodRun:
         return None
 
     async def _plan(self, spec: Document) -> Launch:
-        pod, options, name = self._pod, self._options, spec["name"]
-        addresses = dict.fromkeys(("status.podIP", "status.podIPs"), self.state.ip)
-        addresses |= dict.fromkeys(("status.hostIP", "status.hostIPs"), HOST_IP)
+        pod, options = self._pod, self._options
         sources = await fetch_sources(self._kube, pod)
-        places = Places(
-            scratch=self.folder,
-            node=options.folder.resolve() / "nodes" / pod["spec"]["nodeName"],
-            claims={claim: folder.resolve() for claim, folder in options.claims.items()},
-        )
-        volumes = plan_volumes(pod, sources, places, addresses)
-        for volume in volumes.values():
-            await self._storage.write(volume)
+        folders = await self._fill_volumes(sources)
         (self.folder / "tmp").mkdir(parents=True, exist_ok=True)
         hostname = pod["spec"].get("hostname") or pod["metadata"]["name"]
         hosts = self.folder / "hosts"
-        names = {name: list(found) for name, found in options.hosts.items()}
         if not hosts.is_file():  # later it is mounted, and a reader could find it half written
-            hosts.write_text(hosts_file(pod, hostname, self.state.ip, names))
-        count = self.state.container(name).restarts
+            hosts.write_text(hosts_file(pod, hostname, self.state.ip, options.hosts))
         return plan_launch(
             spec,
             image=options.images.get(spec.get("image", ""), options.image),
-            variables=build_environment(pod, spec, sources, addresses),
-            mounts=find_mounts(
-                spec,
-                {volume: planned.folder for volume, planned in volumes.items()},
-                self.folder / "tmp" / f"{name}-{count}.end",
-            ),
-            base={**self._base, "TMPDIR": str(self.folder / "tmp"), **options.environment},
+            variables=build_environment(pod, spec, sources, self._addresses),
+            mounts=find_mounts(spec, folders, self._files(spec["name"]).termination),
+            base={
+                **base_environment(os.environ),
+                "TMPDIR": str(self.folder / "tmp"),
+                **options.environment,
+            },
             hosts=hosts,
             hostname=hostname,
         )
+
+    async def _fill_volumes(self, sources: Sources) -> dict[str, Path]:
+        """Volume -> folder."""
+        places = Places(
+            scratch=self.folder,
+            node=self._options.folder.resolve() / "nodes" / self._pod["spec"]["nodeName"],
+            claims={claim: folder.resolve() for claim, folder in self._options.claims.items()},
+        )
+        volumes = plan_volumes(self._pod, sources, places, self._addresses)
+        for volume in volumes.values():
+            await self._storage.write(volume)
+        return {name: volume.folder for name, volume in volumes.items()}
 
     async def _sync(self) -> None:
         """Keep up what the volumes hold; what fails now is tried again at the next turn."""
         while True:
             await asyncio.sleep(SYNC_SECONDS)
             with contextlib.suppress(NotThere, *FAULTS):
-                await self._plan(self._pod["spec"]["containers"][0])
+                await self._fill_volumes(await fetch_sources(self._kube, self._pod))
 
     async def _pause(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
@@ -210,8 +220,3 @@ def lost_track(state: PodState) -> PodState:
     now = datetime.now(UTC)
     end = Ended(137, now, now, "the kubelet that ran it has ended", "ContainerStatusUnknown")
     return replace(state, main=tuple(one.become(end) for one in state.main))
-
-
-def logs_of(folder: Path) -> list[Path]:
-    """Of one pod's folder, oldest first."""
-    return sorted(folder.glob("logs/*/*.log"), key=lambda path: path.stat().st_mtime)
