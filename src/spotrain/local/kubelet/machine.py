@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from spotrain.controller.kube import FAULTS, NODES, Conflict, Kind, Kube, NotFound
+from spotrain.controller.kube import FAULTS, LEASES, NODES, Conflict, Kube, NotFound
 from spotrain.local.kubelet.node import (
     LEASE_NAMESPACE,
     NodeSpec,
@@ -23,7 +23,6 @@ from spotrain.local.kubelet.reporter import Reporter
 
 logger = logging.getLogger(__name__)
 
-LEASES = Kind("/apis/coordination.k8s.io/v1", "leases")
 Document = Mapping[str, Any]
 
 
@@ -67,29 +66,28 @@ class Machine:
             node = await self._kube.create(NODES, "", build_node(self.spec))
         except Conflict:
             node = await self._kube.get(NODES, "", self.spec.name)
-        lease = build_lease(self.spec, node["metadata"]["uid"], datetime.now(UTC))
+        uid = node["metadata"]["uid"]
         try:
+            lease = build_lease(self.spec, uid, datetime.now(UTC))
             await self._kube.create(LEASES, LEASE_NAMESPACE, lease)
         except Conflict:
-            await self._renew(lease)
-        self._since = datetime.now(UTC)
+            await self._renew(uid)
         await self._report()
         self.link.set()
-        self._beating = asyncio.create_task(self._beat(lease))
+        self._beating = asyncio.create_task(self._beat(uid))
 
-    async def _beat(self, lease: Document) -> None:
+    async def _beat(self, uid: str) -> None:
         while True:
             await asyncio.sleep(self._options.heartbeat_seconds)
             await self.link.wait()
             try:
-                await self._renew(lease)
+                await self._renew(uid)
                 await self._report()
             except FAULTS as fault:
                 logger.warning("%s: no sign of life: %r", self.spec.name, fault)
 
-    async def _renew(self, lease: Document) -> None:
-        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        body = {"spec": {**lease["spec"], "renewTime": now}}
+    async def _renew(self, uid: str) -> None:
+        body = {"spec": build_lease(self.spec, uid, datetime.now(UTC))["spec"]}
         await self._kube.patch(LEASES, LEASE_NAMESPACE, self.spec.name, body)
 
     async def _report(self) -> None:
