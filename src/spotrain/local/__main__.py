@@ -11,13 +11,10 @@ import yaml
 
 from spotrain import contract
 from spotrain.job import ElasticJob, InvalidDocument, Pool, parse_job, parse_pools
+from spotrain.local.arguments import UsageError, read_pairs, require_folder
 from spotrain.local.engine import Engine
 from spotrain.local.image import Image, NotLocal
 from spotrain.local.machines import Options
-
-
-class UsageError(ValueError):
-    """What was asked for cannot be run; the message is one line, the exit code 2."""
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -85,28 +82,18 @@ def load_engine(options: argparse.Namespace) -> Engine:
             f"--machines {options.machines}: the job needs {job.min_replicas} workers at least, "
             "and each has a machine of its own"
         )
-    volumes: dict[str, Path] = {}
-    for text in options.volume:
-        claim, found, folder = text.partition("=")
-        if not found or not claim or not folder:
-            raise UsageError(f"--volume {text!r} has not the form CLAIM=FOLDER")
-        volumes[claim] = _require_folder(Path(folder), f"--volume {claim}")
+    claims = read_pairs(options.volume, "--volume", "CLAIM=FOLDER")
     settings = Options(
         folder=options.folder,
-        image=Image(workdir=_require_folder(options.image, "--image")),
-        volumes=volumes,
+        image=Image(workdir=require_folder(options.image, "--image")),
+        volumes={
+            claim: require_folder(Path(folder), f"--volume {claim}")
+            for claim, folder in claims.items()
+        },
         capacity=options.machines,
         port=options.port,
     )
     return Engine(job, load_pools(options.pools, job), settings)
-
-
-def _require_folder(path: Path, option: str) -> Path:
-    if not path.is_dir():
-        raise UsageError(
-            f"{option}: {path} is no folder on this machine; create it, or name another"
-        )
-    return path
 
 
 def explain_failure(folder: Path) -> None:

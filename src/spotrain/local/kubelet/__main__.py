@@ -17,18 +17,19 @@ from lightkube.core.exceptions import ConfigError
 
 from spotrain import contract
 from spotrain.controller.kube import FAULTS, connected
+from spotrain.local.arguments import read_pairs, require_folder
 from spotrain.local.image import Image
 from spotrain.local.kubelet.kubelet import Kubelet
 from spotrain.local.kubelet.node import NodeSpec
 from spotrain.local.kubelet.options import Options
 
-EXIT_USAGE = 2
+IMAGE_HELP = "folder that stands for every image's working directory (%(default)s)"
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m spotrain.local.kubelet", description=__doc__)
     parser.add_argument("--nodes", type=int, default=1, help="how many (%(default)s)")
-    parser.add_argument("--name", default=f"{socket.gethostname().lower()}", help="before a number")
+    parser.add_argument("--name", default=socket.gethostname().lower(), help="before a number")
     parser.add_argument("--pool", default="", help="label spotrain.dev/pool of each")
     parser.add_argument("--zone", default="", help="label topology.kubernetes.io/zone of each")
     parser.add_argument("--gpu", default="", help="GPU model; adds the taint of GPU nodes")
@@ -38,20 +39,6 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--host", action="append", default=[], metavar="NAME=ADDRESS")
     parser.add_argument("--folder", type=Path, default=Path("build/kubelet"), help="logs, volumes")
     return parser.parse_args(arguments)
-
-
-IMAGE_HELP = "folder that stands for every image's working directory (%(default)s)"
-
-
-def read_pairs(texts: list[str], option: str) -> dict[str, str]:
-    """Raises ValueError."""
-    pairs = {}
-    for text in texts:
-        name, found, value = text.partition("=")
-        if not (name and found and value):
-            raise ValueError(f"{option} {text!r} has not the form NAME=VALUE")
-        pairs[name] = value
-    return pairs
 
 
 def build_specs(options: argparse.Namespace) -> list[NodeSpec]:
@@ -78,16 +65,15 @@ def build_specs(options: argparse.Namespace) -> list[NodeSpec]:
 
 
 def build_options(options: argparse.Namespace) -> Options:
-    """Raises ValueError."""
-    claims = read_pairs(options.claim, "--claim")
-    hosts = read_pairs(options.host, "--host")
-    for folder in (options.image, *map(Path, claims.values())):
-        if not folder.is_dir():
-            raise ValueError(f"{folder} is no folder on this machine; create it, or name another")
+    """Raises UsageError."""
+    claims = read_pairs(options.claim, "--claim", "NAME=FOLDER")
+    hosts = read_pairs(options.host, "--host", "NAME=ADDRESS")
     return Options(
         folder=options.folder,
-        image=Image(workdir=options.image.resolve()),
-        claims={name: Path(folder) for name, folder in claims.items()},
+        image=Image(workdir=require_folder(options.image, "--image").resolve()),
+        claims={
+            name: require_folder(Path(folder), f"--claim {name}") for name, folder in claims.items()
+        },
         hosts={name: addresses.split(",") for name, addresses in hosts.items()},
     )
 
@@ -117,7 +103,7 @@ def main(arguments: list[str] | None = None) -> int:
         asyncio.run(run(build_specs(parsed), build_options(parsed)))
     except (ValueError, ConfigError) as error:
         print(f"spotrain.local.kubelet: {error}", file=sys.stderr)
-        return EXIT_USAGE
+        return contract.EXIT_USAGE
     except FAULTS as fault:
         print(f"spotrain.local.kubelet: no API server answers: {fault!r}", file=sys.stderr)
         return contract.EXIT_FAILED
