@@ -23,7 +23,6 @@ from spotrain.controller.kube import (
     Object,
 )
 from spotrain.controller.model import (
-    Action,
     ApplyDisruptionBudget,
     ApplyNetworkPolicy,
     ApplyPodGroup,
@@ -33,9 +32,9 @@ from spotrain.controller.model import (
     DeletePod,
     Event,
     JobStatus,
-    RestartWorld,
 )
 from spotrain.controller.observe import SeenJob, controls
+from spotrain.controller.plan import Request
 from spotrain.controller.stored import status_patch
 
 logger = logging.getLogger(__name__)
@@ -51,11 +50,9 @@ async def write_status(kube: Kube, seen: SeenJob, status: JobStatus) -> Object:
     return await kube.patch(JOBS, seen.namespace, seen.name, body, subresource="status")
 
 
-async def carry_out(kube: Kube, seen: SeenJob, action: Action) -> None:
+async def carry_out(kube: Kube, seen: SeenJob, request: Request) -> None:
     """Done already is done. Raises Conflict where another object is in the way."""
-    match action:
-        case CreatePod():
-            await create_pod(kube, seen, action)
+    match request:
         case DeletePod(name=name, uid=uid, grace_seconds=grace_seconds, reason=reason):
             extra = {"job": seen.key, "pod": name}
             logger.info("%s: removing %s: %s", seen.key, name, reason, extra=extra)
@@ -70,8 +67,6 @@ async def carry_out(kube: Kube, seen: SeenJob, action: Action) -> None:
         case DeleteDisruptionBudget(name=name, uid=uid):
             with contextlib.suppress(NotFound):
                 await kube.delete(DISRUPTION_BUDGETS, seen.namespace, name, uid=uid)
-        case RestartWorld():
-            raise TypeError("worlds are the coordinator's, not the API server's")
         case DeleteJob():
             await kube.delete(JOBS, seen.namespace, seen.name, uid=seen.uid)
 

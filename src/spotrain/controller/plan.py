@@ -69,16 +69,16 @@ class DeleteJob:
     """The time to live after the job's end is over."""
 
 
-Action = (
-    CreatePod
-    | DeletePod
+Request = (
+    DeletePod
     | ApplyNetworkPolicy
     | ApplyDisruptionBudget
     | ApplyPodGroup
     | DeleteDisruptionBudget
-    | RestartWorld
     | DeleteJob
 )
+"""One request to the API server, whose answer matters to nobody."""
+Action = CreatePod | RestartWorld | Request
 
 
 @dataclass(frozen=True)
