@@ -154,8 +154,8 @@ MUTATIONS: Final = (
         "health",
         11,
         what="pods are enough, ready or not",
-        old="    if workers.ready >= job.min_replicas:\n",
-        new="    if workers.active >= job.min_replicas:\n",
+        old="    if workers.ready >= least(job, observed.pods):\n",
+        new="    if workers.active >= least(job, observed.pods):\n",
     ),
     _in(
         "completion",

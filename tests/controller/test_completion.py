@@ -118,6 +118,21 @@ def test_a_traceback_is_quoted_from_its_end() -> None:
     assert len(said) < 310
 
 
+def test_a_worker_that_is_done_is_not_missed_where_all_must_succeed() -> None:
+    this = job(
+        minReplicas=3,
+        successPolicy="AllWorkers",
+        elastic={"minReplicasTimeoutSeconds": 60},
+    )
+    first = reconcile(this, seen(pod(0, "Succeeded"), pod(1), pod(2)), NOW)
+    assert first.status.is_true("Running")
+    assert first.status.state == "Running"
+    later = seen(pod(0, "Succeeded"), pod(1), pod(2), status=first.status)
+    assert not reconcile(this, later, after(3600)).status.finished
+    short = seen(pod(0, "Succeeded"), pod(1), pod(2, ready=False), status=first.status)
+    assert not reconcile(this, short, NOW).status.is_true("Running")
+
+
 @pytest.mark.acceptance(12)
 @pytest.mark.parametrize(
     ("observed", "ends"),

@@ -3,7 +3,7 @@
 import pytest
 
 from spotrain.controller.model import PodView
-from spotrain.controller.replicas import size
+from spotrain.controller.replicas import Sizing, size
 from tests.controller.builders import job, node, pod, seen
 
 NOBODY: frozenset[str] = frozenset()
@@ -37,6 +37,11 @@ def test_a_worker_that_another_policy_removes_is_replaced_only_when_it_is_gone()
     sizing = size(job(), seen(pod(0), pod(1), pod(2)), leaving=frozenset({"uid-1"}))
     assert sizing.create == ()
     assert sizing.removals == ()
+
+
+def test_a_worker_that_is_done_takes_no_share_of_what_others_leave_to_the_job() -> None:
+    this, there = job(minReplicas=3), seen(pod(0, "Succeeded"), pod(1), pod(2))
+    assert size(this, there, leaving=NOBODY, limit=2) == Sizing((), ())
 
 
 FOUR = {"maxReplicas": 8, "worker": {"replicas": 3}}

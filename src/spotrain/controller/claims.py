@@ -9,6 +9,7 @@ from spotrain.controller.board import Board, Claim, ScaleUp
 from spotrain.controller.conditions import has_run
 from spotrain.controller.model import JobStatus, PodView
 from spotrain.controller.offers import Obstacle
+from spotrain.controller.replicas import done, least
 from spotrain.controller.share import UNLIMITED, Share, share
 from spotrain.job import ElasticJob
 
@@ -37,6 +38,7 @@ def claim_of(
     scale_ups: Mapping[str, ScaleUp] | None = None,
 ) -> Claim:
     """The job's claim on `place`. One that has ended or is suspended needs nothing more."""
+    pods = tuple(pods)
     held = [pod for pod in pods if pod.phase in LIVING]
     staying = [pod for pod in held if not pod.deleting and pod.place in ("", place)]
     words = [(scale_ups or {}).get(pod.uid) for pod in staying if pod.node is None]
@@ -48,10 +50,10 @@ def claim_of(
         since=since,
         gpus_per_worker=job.gpus_per_worker,
         started=has_run(status),
-        least=0 if status.finished or job.suspend else job.min_replicas,
+        least=0 if status.finished or job.suspend else least(job, pods),
         housed=sum(pod.node is not None for pod in staying),
         held=len(held),
-        wanted=0 if status.finished or job.suspend else job.replicas,
+        wanted=0 if status.finished or job.suspend else job.replicas - len(done(pods)),
         starved=any(word and word.kind != "ordered" for word in words),
     )
 

@@ -7,6 +7,7 @@ from typing import Final
 from spotrain.controller.failure import Failures, limit
 from spotrain.controller.model import Observed, PodView
 from spotrain.controller.patience import patience_ends
+from spotrain.controller.replicas import done, least
 from spotrain.controller.status import FAILED, RUNNING, SUCCEEDED
 from spotrain.job import ElasticJob
 
@@ -34,9 +35,9 @@ def judge(
     """The verdict, or None while the job goes on. Success comes first.
 
     Workers of one world finish together: once one has succeeded, whatever befalls the others on
-    their way out changes nothing. One that was told to leave proves nothing by leaving politely.
+    their way out changes nothing.
     """
-    winners = [p for p in observed.pods if p.phase == "Succeeded" and not p.deleting]
+    winners = done(observed.pods)
     if len(winners) >= (job.replicas if job.success_policy == "AllWorkers" else 1):
         return Verdict(SUCCEEDED, WORKER_SUCCEEDED, f"{winners[0].name} finished the training.")
     world = observed.world
@@ -67,7 +68,7 @@ def is_beyond_recovery(job: ElasticJob, failures: Failures) -> bool:
 def _impatient(job: ElasticJob, observed: Observed, now: datetime) -> Verdict | None:
     ends = patience_ends(job, observed.status)
     ready = sum(pod.ready and not pod.deleting for pod in observed.pods)
-    if ends is None or now < ends or ready >= job.min_replicas:
+    if ends is None or now < ends or ready >= least(job, observed.pods):
         return None
     seconds = job.elastic.min_replicas_timeout_seconds
     running = observed.status.condition(RUNNING)

@@ -5,6 +5,7 @@ from spotrain.controller.conditions import BELOW_MIN, fails, has_run, holds
 from spotrain.controller.failure import Failures, limit
 from spotrain.controller.model import Observed
 from spotrain.controller.placement import Place
+from spotrain.controller.replicas import least
 from spotrain.controller.status import RESTARTING, RUNNING, Condition, ReplicaStatus
 from spotrain.controller.why import refusal_reason, why
 from spotrain.job import ElasticJob
@@ -15,7 +16,7 @@ def running_condition(
 ) -> Condition:
     """Running means that enough workers are ready to train, not that pods exist."""
     said = why(job, observed, workers=workers, place=place)
-    if workers.ready >= job.min_replicas:
+    if workers.ready >= least(job, observed.pods):
         return holds(RUNNING, "EnoughWorkers", said)
     if has_run(observed.status):
         return fails(RUNNING, BELOW_MIN, said)

@@ -8,6 +8,7 @@ from typing import Final
 from spotrain.controller.board import ScaleUp
 from spotrain.controller.model import NodeView, Observed, PodView
 from spotrain.controller.offers import workers_per_node
+from spotrain.controller.replicas import done
 from spotrain.controller.status import OfferStatus
 from spotrain.job import ElasticJob, Offer
 
@@ -21,7 +22,7 @@ class Presence:
     """Counts are of workers. All times are those of the pods and nodes seen."""
 
     housed: int
-    """Have a node, whatever they do there."""
+    """Have a node, whatever they do there, or are done."""
     homeless: int
     """Wait for a node."""
     booting: int
@@ -43,7 +44,7 @@ def look(job: ElasticJob, observed: Observed, offer: Offer, now: datetime) -> Pr
     words = [observed.board.scale_ups[p.uid] for p in homeless if p.uid in observed.board.scale_ups]
     last = max(words, key=lambda word: word.at, default=None)
     return Presence(
-        housed=len(here) - len(homeless),
+        housed=len(here) - len(homeless) + len(done(observed.pods)),
         homeless=len(homeless),
         booting=len(boots) * workers_per_node(job, offer.pool),
         arriving_until=max([*boots, *pulls, *_ordered(last, now)], default=None),

@@ -5,6 +5,7 @@ would wait at the rendezvous and fail, and two pods of one index would have one 
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from spotrain.controller.model import DeletePod, NodeView, Observed, PodView
@@ -18,14 +19,28 @@ class Sizing:
     removals: tuple[DeletePod, ...]
 
 
+def least(job: ElasticJob, pods: Iterable[PodView]) -> int:
+    """Workers that must be ready for the job to train: minReplicas, less those that are done.
+
+    Those stay as pods where every worker must succeed; else the first to succeed ends the job.
+    """
+    return max(job.min_replicas - len(done(pods)), 0)
+
+
+def done(pods: Iterable[PodView]) -> list[PodView]:
+    """Those that have succeeded. One that was told to leave proves nothing by leaving politely."""
+    return [pod for pod in pods if pod.phase == "Succeeded" and not pod.deleting]
+
+
 def size(
     job: ElasticJob, observed: Observed, *, leaving: frozenset[str], limit: float = math.inf
 ) -> Sizing:
     """The way from the pods that stay to the wanted number.
 
-    leaving: uids of pods that are removed otherwise. limit: most workers that may be there now.
+    leaving: uids of pods that are removed otherwise. limit: most workers that may be there now,
+    beside those that are done: these hold no node.
     """
-    wanted = int(min(job.replicas, limit))
+    wanted = int(min(job.replicas, limit + len(done(observed.pods))))
     staying = [p for p in observed.pods if not p.deleting and p.uid not in leaving]
     surplus = len(staying) - wanted
     if surplus > 0:

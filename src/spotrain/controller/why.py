@@ -11,6 +11,7 @@ from spotrain.controller.model import Observed, PodView
 from spotrain.controller.offers import Obstacle
 from spotrain.controller.placement import Place
 from spotrain.controller.presence import PULL_FAULTS
+from spotrain.controller.replicas import least
 from spotrain.controller.status import PastOffer, ReplicaStatus
 from spotrain.job import ElasticJob, Offer
 
@@ -21,7 +22,8 @@ REFUSED: Final = "The API server takes no further worker"
 
 def why(job: ElasticJob, observed: Observed, *, workers: ReplicaStatus, place: Place) -> str:
     """How many workers there are, what the others wait for, and what happens next."""
-    said = f"{workers.ready} of {job.replicas} workers are ready, {job.min_replicas} needed."
+    needed = least(job, observed.pods)
+    said = f"{workers.ready} of {job.replicas} workers are ready, {needed} needed."
     return " ".join((said, *_reasons(job, observed, place)))
 
 
