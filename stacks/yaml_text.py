@@ -47,13 +47,14 @@ def read(data: bytes, source: str) -> Read:
     """The document. Raises SettingsError: these bytes are no YAML, so nothing else can be known."""
     text = _decoded(data, source)
     try:
-        root = yaml.compose(text, Loader=_Loader)
-        document = yaml.load(text, Loader=_Loader)
+        loader = _Loader(text)
+        root = loader.get_single_node()
+        problems = tuple(yaml_keys.problems(root)) if root else ()  # construction merges its keys
+        document = loader.construct_document(root) if root else None
     except yaml.MarkedYAMLError as error:
         raise SettingsError(source, [_not_yaml(error, text)]) from None
     except yaml.reader.ReaderError as error:
         raise SettingsError(source, [_not_printable(error, text)]) from None
-    problems = tuple(yaml_keys.problems(root)) if root else ()
     return Read(document=_named(document), problems=problems)
 
 
