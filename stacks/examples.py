@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from stacks import yaml_text
@@ -18,6 +19,7 @@ def where_to_look(location: Sequence[str | int], example: str) -> str:
     return f"{PAGE} describes it"
 
 
+@cache
 def _settings(example: str) -> object:
     """Of a stack file, or of one that holds nothing but settings; it may be broken just now."""
     with suppress(SettingsError, OSError):
