@@ -1,6 +1,5 @@
 """The reason of a problem is quickly read, and the place to look really has the setting."""
 
-import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,7 +16,7 @@ from stacks.problems import SettingsError
 
 def test_where_to_look_is_never_a_file_that_lacks_the_setting() -> None:
     """The example of a cluster that exists has one way to a volume out of three."""
-    settings: Any = copy.deepcopy(config_of("kind")["settings"])
+    settings: Any = config_of("kind")["settings"]
     settings["volume"] = {"nfs": {"server": "files.example"}}
     with pytest.raises(SettingsError) as error:
         schema.parse(settings, source="x")
