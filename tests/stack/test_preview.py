@@ -4,7 +4,11 @@ import io
 import json
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -23,28 +27,42 @@ pulumi.ComponentResource("a:b:C", "same", {})
 """
 
 
+@dataclass(frozen=True, kw_only=True)
+class Preview:
+    """What one run of the command left behind."""
+
+    document: dict[str, Any]
+    out: str
+    err: str
+
+
+@cache
+def preview_of(stack: str) -> Preview:
+    """A run of its own, beside the recording of the stack that other tests share."""
+    out, err = io.StringIO(), io.StringIO()
+    with TemporaryDirectory() as folder, redirect_stdout(out), redirect_stderr(err):
+        assert preview.main([stack], build=Path(folder)) == 0
+        written = Path(folder, "build", "preview", f"{stack}.json").read_text()
+    return Preview(document=json.loads(written), out=out.getvalue(), err=err.getvalue())
+
+
 def shown(stack: str, settings: PlatformSettings, recording: Recording, width: int) -> str:
     text = io.StringIO()
     preview_view.show(Console(width=width, file=text), stack, settings, recording)
     return text.getvalue()
 
 
-def test_it_writes_every_resource_and_invoke(
-    stack: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert preview.main([stack], build=tmp_path) == 0
-    document = json.loads((tmp_path / "build" / "preview" / f"{stack}.json").read_text())
-    assert document.keys() == {"resources", "invokes"}
-    assert all(r.keys() == {"type", "name", "parent", "inputs"} for r in document["resources"])
-    output = capsys.readouterr()
-    assert output.out.splitlines().count(f"{len(document['resources'])} resources") == 1
-    assert f"build/preview/{stack}.json" in output.err
+def test_it_writes_every_resource_and_invoke(stack: str) -> None:
+    said = preview_of(stack)
+    resources = said.document["resources"]
+    assert said.document.keys() == {"resources", "invokes"}
+    assert all(r.keys() == {"type", "name", "parent", "inputs"} for r in resources)
+    assert said.out.splitlines().count(f"{len(resources)} resources") == 1
+    assert f"build/preview/{stack}.json" in said.err
 
 
-def test_the_file_is_the_same_every_time(stack: str, tmp_path: Path, recording: Recording) -> None:
-    preview.main([stack], build=tmp_path)
-    written = json.loads((tmp_path / "build" / "preview" / f"{stack}.json").read_text())
-    assert written == json.loads(json.dumps(recording.document()))
+def test_the_file_is_the_same_every_time(stack: str, recording: Recording) -> None:
+    assert preview_of(stack).document == json.loads(json.dumps(recording.document()))
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -98,12 +116,9 @@ def test_the_worst_case_is_shown(
         assert pool.most_nodes * pool.spot_usd_per_hour <= pool.most_listed_usd_per_hour
 
 
-def test_a_warning_stands_apart_and_whole(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_warning_stands_apart_and_whole() -> None:
     """On stderr, on one line, so that a command in it can be copied."""
-    assert preview.main(["dev"], build=tmp_path) == 0
-    said = capsys.readouterr()
+    said = preview_of("dev")
     (line,) = [line for line in said.err.splitlines() if line.startswith("warning: ")]
     assert line.endswith("(curl https://checkip.amazonaws.com) before `pulumi up`.")
     assert "warning" not in said.out

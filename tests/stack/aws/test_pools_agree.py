@@ -1,6 +1,5 @@
 """Node groups, scaling groups, and what jobs are told about them say the same."""
 
-import copy
 from dataclasses import replace
 from typing import Any
 
@@ -87,13 +86,15 @@ def test_the_controllers_own_parser_accepts_the_pools(recording: Recording, find
 
 
 def test_a_changed_pool_leaves_everything_of_the_others_byte_equal() -> None:
-    before = read_config("prod")
-    after = copy.deepcopy(before)
-    after["settings"]["pools"][0]["max_nodes"] += 1
-    changed = after["settings"]["pools"][0]["name"]
+    config = read_config("prod")
+    config["settings"]["pools"][0]["max_nodes"] += 1
+    changed = config["settings"]["pools"][0]["name"]
     first, second = (
-        {r.urn: r for r in run_program(ROOT / "__main__.py", "prod", config).resources}
-        for config in (before, after)
+        {r.urn: r for r in recording.resources}
+        for recording in (
+            recording_of("prod"),
+            run_program(ROOT / "__main__.py", "prod", config),
+        )
     )
     assert first.keys() == second.keys()
     differing = {urn for urn, r in first.items() if r.inputs != second[urn].inputs}

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from stacks.aws.schema import AwsSettings
+from stacks.pages.stacks import recording_of
 from stacks.preview import ROOT, run_program
 from stacks.recorder import Recording
 from stacks.stack_file import read_config
@@ -43,8 +44,7 @@ def test_a_named_account_is_the_only_one_that_is_built_in(
 def test_a_zone_more_replaces_no_node_and_moves_nothing() -> None:
     """Of these kinds AWS changes nothing in place that a zone could change."""
     kinds = {"nodeGroup:NodeGroup", "mountTarget:MountTarget", "subnet:Subnet", "launchTemplate"}
-    config = read_config("dev")
-    before = run_program(ROOT / "__main__.py", "dev", config)
+    config, before = read_config("dev"), recording_of("dev")
     config["settings"]["zones"] = [*config["settings"]["zones"], "us-east-1c"]
     after = {r.urn: r for r in run_program(ROOT / "__main__.py", "dev", config).resources}
     fixed = [r for r in before.resources if any(kind in r.type for kind in kinds)]
