@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 from stacks import wording
 from stacks.clouds import CloudSupport
 from stacks.examples import where_to_look
-from stacks.problems import UNSET, Problem, dotted, suggestion
+from stacks.problems import UNSET, Problem, dotted, unknown_setting
 from stacks.section import Meant
 
 Location = tuple[str | int, ...]
@@ -41,13 +41,8 @@ def _problem(entry: Mapping[str, Any], model: type[BaseModel], example: str) -> 
     path = dotted(location)
     if entry["type"] == "extra_forbidden":
         owner = _model_at(model, location[:-1])
-        return Problem(
-            path=path,
-            value=wording.written(entry["input"]),
-            rule="no setting has this name",
-            reason="a setting that nobody reads changes nothing, so a typo would go unnoticed",
-            next_step=suggestion(str(location[-1]), owner.model_fields if owner else ()),
-        )
+        known = owner.model_fields if owner else ()
+        return unknown_setting(path, wording.written(entry["input"]), str(location[-1]), known)
     field = _field_at(model, location)
     missing = entry["type"] == "missing" or _left_empty(entry, field)
     look = where_to_look(location, example)

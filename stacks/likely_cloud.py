@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 from stacks import clouds
 from stacks.platform_schema import PlatformSettings
-from stacks.problems import UNSET, Problem, suggestion
+from stacks.problems import UNSET, Problem, suggestion, unknown_setting
 
 FIELD = "cloud"
 
@@ -30,7 +30,7 @@ def choose(settings: Mapping[str, object]) -> Choice:
     if key == FIELD:
         problem = None if cloud and given == cloud else _wrong(given)
     else:
-        problem = _misspelled(key, given)
+        problem = unknown_setting(key, given, key, [FIELD])
     others = {name: value for name, value in settings.items() if name != key}
     return Choice(cloud=cloud, settings={**others, FIELD: cloud}, problem=problem)
 
@@ -61,14 +61,4 @@ def _wrong(given: object) -> Problem:
         rule=f"one of: {', '.join(sorted(clouds.MODULES))}",
         reason="it decides what else may be set",
         next_step="add `cloud: aws`" if given is None else suggestion(str(given), clouds.MODULES),
-    )
-
-
-def _misspelled(key: str, value: object) -> Problem:
-    return Problem(
-        path=key,
-        value=value,
-        rule="no setting has this name",
-        reason="a setting that nobody reads changes nothing, so a typo would go unnoticed",
-        next_step=suggestion(key, [FIELD]),
     )

@@ -53,6 +53,17 @@ def every(rules: Iterable[Callable[..., Iterator[Problem]]], *given: object) -> 
             yield from rule(*given)
 
 
+def unknown_setting(path: str, value: object, name: str, known: Iterable[str]) -> Problem:
+    """`name`: the last part of `path`, as it stands in the file; `known`: what may stand there."""
+    return Problem(
+        path=path,
+        value=value,
+        rule="no setting has this name",
+        reason="a setting that nobody reads changes nothing, so a typo would go unnoticed",
+        next_step=suggestion(name, known),
+    )
+
+
 def suggestion(word: str, known: Iterable[str]) -> str:
     """The next step for a name that nobody knows."""
     names = sorted(known)
