@@ -153,9 +153,14 @@ def written(value: object) -> object:
         return f'"{value}"' if _needs_quotes(value) else value
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
         return value
-    text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10**6)
-    text = text.removesuffix("\n").removesuffix("\n...")
+    text = in_one_line(value)
     return text if len(text) <= WIDEST_VALUE else f"{text[:WIDEST_VALUE]} ..."
+
+
+def in_one_line(value: object) -> str:
+    """A value as YAML that can stand behind a key."""
+    text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10**6)
+    return text.removesuffix("\n").removesuffix("\n...")
 
 
 def _needs_quotes(text: str) -> bool:

@@ -8,7 +8,6 @@ from ipaddress import IPv4Network
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-import yaml
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
@@ -17,6 +16,7 @@ from stacks import clouds, limits
 from stacks.field_problems import is_list, section_in
 from stacks.problems import SETTINGS
 from stacks.section import Section
+from stacks.wording import in_one_line
 
 HEAD = f"""# Configuration
 
@@ -104,8 +104,7 @@ def _yaml(value: object) -> str:
     """A default as a stack file would have it."""
     plain = list(map(str, value)) if isinstance(value, tuple) else value
     plain = str(plain) if isinstance(plain, IPv4Network) else plain
-    text = yaml.safe_dump(plain, default_flow_style=True, width=10**6)
-    return text.removesuffix("\n").removesuffix("\n...")
+    return in_one_line(plain)
 
 
 def _text(text: str | None) -> str:

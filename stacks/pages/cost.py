@@ -1,13 +1,12 @@
 """What each stack file costs, as a page."""
 
-from collections import Counter
 from dataclasses import replace
 
 from stacks.aws.storage_costs import IMAGENET, bursting_read_hours, gpus_usd, places
 from stacks.bill import HOURS_PER_MONTH, Bill
 from stacks.clouds import support
 from stacks.pages.stacks import QUARRY, aws_stacks, recording_of, settings_of
-from stacks.preview_view import worst_case
+from stacks.preview_view import numbers_by_type, worst_case
 
 PACKED_FILES = 1500
 HEAD = """# Cost
@@ -100,8 +99,7 @@ def _example() -> str:
 def bill_of(stack: str) -> Bill:
     """What a stack costs, as it is built."""
     settings = settings_of(stack)
-    counts = Counter(resource.type for resource in recording_of(stack).resources)
-    return support(settings.cloud).bill(settings, counts)
+    return support(settings.cloud).bill(settings, numbers_by_type(recording_of(stack)))
 
 
 def _fixed(bill: Bill) -> str:

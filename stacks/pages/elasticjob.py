@@ -6,6 +6,8 @@ from typing import Any, Final
 
 import yaml
 
+from stacks.wording import in_one_line
+
 ROOT: Final = Path(__file__).parents[2]
 CRD: Final = ROOT / "k8s" / "crd.yaml"
 SKIPPED: Final = ("spec.runPolicy", "spec.RunPolicy", "spec.replicaSpecs.Worker.template.spec")
@@ -141,7 +143,7 @@ def _rows(schema: Mapping[str, Any], path: str) -> Iterator[str]:
         below = field.get("items", field.get("additionalProperties", field))
         below = below if isinstance(below, Mapping) else field
         default = field.get("default")
-        said = "" if default in (None, {}) else f"`{_written(default)}`"
+        said = "" if default in (None, {}) else f"`{in_one_line(default)}`"
         # A list's own elements are explained by the list, unless they have fields of their own.
         yield f"| `{here}` | {_type(field)} | {said} | {_cell(field['description'])} |"
         if here not in SKIPPED:
@@ -157,10 +159,6 @@ def _type(field: Mapping[str, Any]) -> str:
     if len(limits) == 2:
         return f"{field['type']}, {' to '.join(limits)}"
     return f"{field['type']}, from {limits[0]}" if limits else str(field["type"])
-
-
-def _written(value: Any) -> str:
-    return yaml.safe_dump(value, default_flow_style=True).replace("\n...", "").strip()
 
 
 def _cell(text: str) -> str:
