@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,9 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from spotrain import contract
+from spotrain.controller.kube import Object
 from spotrain.coordinator import protocol
-from tests.cluster.cluster import WAIT_SECONDS
+from tests.cluster.cluster import WAIT_SECONDS, ControllerProcess, Namespace
 
 
 @dataclass
@@ -80,3 +81,46 @@ async def agent(
         )
         with contextlib.suppress(asyncio.CancelledError):
             yield speaker
+
+
+def key_of(job: Object) -> str:
+    """By which agents and the coordinator call the job."""
+    metadata = job["metadata"]
+    return f"{metadata['namespace']}/{metadata['name']}/{metadata['uid']}"
+
+
+async def play(
+    namespace: Namespace,
+    controller: ControllerProcess,
+    job: str,
+    pod: Object,
+    *,
+    shown: Object | None = None,
+    world: protocol.NewWorld | None = None,
+) -> AbstractAsyncContextManager[Agent]:
+    """An agent that says it is `pod`, with its token or that of the pod `shown`; with `world`, as
+    one that trains in it."""
+    return agent(
+        controller.port,
+        authority=await namespace.authority(),
+        token=await namespace.token_of(shown or pod),
+        job=job,
+        pod=pod["metadata"]["name"],
+        world=world,
+    )
+
+
+async def play_all(
+    stack: AsyncExitStack,
+    namespace: Namespace,
+    controller: ControllerProcess,
+    job: str,
+    pods: list[Object],
+    *,
+    world: protocol.NewWorld | None = None,
+) -> list[Agent]:
+    """One agent a pod, until the stack is left."""
+    return [
+        await stack.enter_async_context(await play(namespace, controller, job, pod, world=world))
+        for pod in pods
+    ]

@@ -16,7 +16,7 @@ from spotrain.controller import kube as kinds
 from spotrain.controller.kube import LEASES, Object
 from spotrain.controller.lease import NAME
 from spotrain.coordinator import protocol
-from tests.cluster.agents import Agent, agent
+from tests.cluster.agents import Agent, key_of, play_all
 from tests.cluster.cluster import ControllerProcess, Namespace, until
 from tests.cluster.conftest import controller_for
 
@@ -54,8 +54,7 @@ class Workers:
 
     def __init__(self, namespace: Namespace, job: Object, pods: list[Object]) -> None:
         self.namespace = namespace
-        metadata = job["metadata"]
-        self.key = f"{metadata['namespace']}/{metadata['name']}/{metadata['uid']}"
+        self.key = key_of(job)
         self.pods = sorted(pods, key=lambda pod: str(pod["metadata"]["name"]))
 
     async def meet(
@@ -65,20 +64,7 @@ class Workers:
         world: protocol.NewWorld | None = None,
     ) -> list[Agent]:
         """Both say hello there; with `world`, as agents that train in it."""
-        authority = await self.namespace.authority()
-        return [
-            await stack.enter_async_context(
-                agent(
-                    controller.port,
-                    authority=authority,
-                    token=await self.namespace.token_of(pod),
-                    job=self.key,
-                    pod=pod["metadata"]["name"],
-                    world=world,
-                )
-            )
-            for pod in self.pods
-        ]
+        return await play_all(stack, self.namespace, controller, self.key, self.pods, world=world)
 
 
 async def training(

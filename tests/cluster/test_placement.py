@@ -14,7 +14,7 @@ from spotrain.controller import kube as kinds
 from spotrain.controller.kube import Object
 from spotrain.controller.scale_ups import SOURCE
 from spotrain.coordinator import protocol
-from tests.cluster.agents import Agent, agent
+from tests.cluster.agents import Agent, key_of, play_all
 from tests.cluster.cluster import ControllerProcess, Namespace
 
 pytestmark = pytest.mark.cluster
@@ -203,20 +203,9 @@ async def joined(
     """An agent for each pod of the job, in its first world."""
     name = job["metadata"]["name"]
     pods = of(name, await market.until_pods(lambda found: len(of(name, found)) == 2))
-    agents = []
     for pod in pods:
         await market.set_pod_status(pod, phase="Running", conditions=READY)
-        agents.append(
-            await stack.enter_async_context(
-                agent(
-                    controller.port,
-                    authority=await market.authority(),
-                    token=await market.token_of(pod),
-                    job=f"{market.name}/{name}/{job['metadata']['uid']}",
-                    pod=pod["metadata"]["name"],
-                )
-            )
-        )
+    agents = await play_all(stack, market, controller, key_of(job), pods)
     for each in agents:
         await each.say(protocol.Ready(port=12345))
     for each in agents:

@@ -16,7 +16,7 @@ from spotrain.controller.kube import Conflict, Kind, NotFound, Object
 from spotrain.controller.settings import ENV_NAMESPACED
 from spotrain.controller.trust import SECRET
 from spotrain.coordinator import protocol
-from tests.cluster.agents import agent
+from tests.cluster.agents import agent, key_of, play_all
 from tests.cluster.cluster import (
     BINDINGS,
     KINDS,
@@ -69,30 +69,17 @@ async def live(namespace: Namespace, controller: ControllerProcess) -> None:
     await controller.start()
     pods = await namespace.until_pods(lambda found: len(found) == 2)
     await controller.until_serving()
-    key = f"{namespace.name}/digits/{job['metadata']['uid']}"
-    authority = await namespace.authority()
     async with AsyncExitStack() as stack:
-        agents = [
-            await stack.enter_async_context(
-                agent(
-                    controller.port,
-                    authority=authority,
-                    token=await namespace.token_of(pod),
-                    job=key,
-                    pod=pod["metadata"]["name"],
-                )
-            )
-            for pod in pods
-        ]
+        agents = await play_all(stack, namespace, controller, key_of(job), pods)
         for speaker in agents:
             await speaker.say(protocol.Ready(port=12345))
         for speaker in agents:
             assert (await speaker.hear(protocol.NewWorld)).number == 1
         forged = agent(
             controller.port,
-            authority=authority,
+            authority=await namespace.authority(),
             token=(await namespace.token_of(pods[0]))[:-9] + "forgedlie",
-            job=key,
+            job=key_of(job),
             pod=pods[0]["metadata"]["name"],
         )
         async with forged as liar:

@@ -1,22 +1,16 @@
 """Agents and coordinator of a real controller: who is let in, and what outlives a restart."""
 
 import ssl
-from contextlib import AbstractAsyncContextManager
 
 import pytest
 
 from spotrain.controller import kube as kinds
 from spotrain.controller.kube import Object
 from spotrain.coordinator import protocol
-from tests.cluster.agents import Agent, agent
+from tests.cluster.agents import agent, key_of, play
 from tests.cluster.cluster import ControllerProcess, Namespace
 
 pytestmark = pytest.mark.cluster
-
-
-def key_of(job: Object) -> str:
-    metadata = job["metadata"]
-    return f"{metadata['namespace']}/{metadata['name']}/{metadata['uid']}"
 
 
 async def start(
@@ -29,24 +23,11 @@ async def start(
     return key_of(job), sorted(pods, key=lambda pod: str(pod["metadata"]["name"]))
 
 
-async def play(
-    namespace: Namespace, controller: ControllerProcess, job: str, pod: Object, shown: Object
-) -> AbstractAsyncContextManager[Agent]:
-    """An agent that says it is `pod`, with the token of the pod `shown`."""
-    return agent(
-        controller.port,
-        authority=await namespace.authority(),
-        token=await namespace.token_of(shown),
-        job=job,
-        pod=pod["metadata"]["name"],
-    )
-
-
 async def test_an_agent_with_its_own_pods_token_is_welcome(
     namespace: Namespace, controller: ControllerProcess
 ) -> None:
     job, (first, _) = await start(namespace, controller, 2)
-    async with await play(namespace, controller, job, first, shown=first) as speaker:
+    async with await play(namespace, controller, job, first) as speaker:
         welcome = await speaker.hear(protocol.Welcome)
     assert welcome.version == protocol.VERSION
 
@@ -78,7 +59,7 @@ async def test_the_token_of_a_pod_of_another_job_is_refused(
     job, (first,) = await start(namespace, controller, 1)
     other = key_of(await namespace.submit("other", 1))
     await namespace.until_pods(lambda found: len(found) == 2)
-    async with await play(namespace, controller, other, first, shown=first) as speaker:
+    async with await play(namespace, controller, other, first) as speaker:
         assert "is no worker of job" in (await speaker.hear(protocol.Refused)).reason
     assert job != other
 
@@ -92,7 +73,7 @@ async def test_the_coordinator_is_trusted_by_the_published_authority_alone(
     with pytest.raises(ssl.SSLCertVerificationError):
         async with unknown:
             pass
-    async with await play(namespace, controller, job, first, shown=first) as speaker:
+    async with await play(namespace, controller, job, first) as speaker:
         assert await speaker.hear(protocol.Welcome)
 
 
@@ -102,8 +83,8 @@ async def meet(
     """Both agents join and get a world: its number, and the one stored when they heard of it."""
     first, second = pods
     async with (
-        await play(namespace, controller, job, first, shown=first) as one,
-        await play(namespace, controller, job, second, shown=second) as two,
+        await play(namespace, controller, job, first) as one,
+        await play(namespace, controller, job, second) as two,
     ):
         for speaker in (one, two):
             await speaker.say(protocol.Ready(port=12345))
@@ -141,8 +122,8 @@ async def test_the_peers_of_a_pod_that_is_gone_need_not_wait_for_its_connection_
 ) -> None:
     job, (first, second) = await start(namespace, controller, 2)
     async with (
-        await play(namespace, controller, job, first, shown=first) as one,
-        await play(namespace, controller, job, second, shown=second) as two,
+        await play(namespace, controller, job, first) as one,
+        await play(namespace, controller, job, second) as two,
     ):
         for speaker in (one, two):
             await speaker.say(protocol.Ready(port=12345))
