@@ -82,6 +82,12 @@ async def until(
         following.cancel()
 
 
+async def remove(kube: Kube, kind: Kind, namespace: str, name: str) -> None:
+    """Whatever has the name now."""
+    found = await kube.get(kind, namespace, name)
+    await kube.delete(kind, namespace, name, uid=found["metadata"]["uid"])
+
+
 @dataclass
 class Namespace:
     """Where one test's job lives."""
@@ -154,6 +160,12 @@ class Namespace:
         await self.kube.delete(
             kinds.PODS, self.name, metadata["name"], uid=metadata["uid"], grace_seconds=0
         )
+
+    async def evict(self, name: str) -> None:
+        """As `kubectl drain` does with each pod of a node."""
+        evictions = Kind(f"/api/v1/namespaces/{self.name}/pods/{name}", "eviction")
+        body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
+        await self.kube.create(evictions, "", body)
 
     async def token_of(self, pod: Object) -> str:
         """What the kubelet would project into the pod."""
@@ -279,6 +291,4 @@ class ControllerProcess:
 
 async def drop_lease(kube: Kube) -> None:
     with contextlib.suppress(NotFound, *LOST):
-        lease = await kube.get(LEASES, contract.SYSTEM_NAMESPACE, lease_name)
-        uid = lease["metadata"]["uid"]
-        await kube.delete(LEASES, contract.SYSTEM_NAMESPACE, lease_name, uid=uid)
+        await remove(kube, LEASES, contract.SYSTEM_NAMESPACE, lease_name)

@@ -8,7 +8,7 @@ import pytest
 from spotrain import contract
 from spotrain.controller import kube as kinds
 from spotrain.controller.kube import Object
-from tests.cluster.cluster import ControllerProcess, Namespace, until
+from tests.cluster.cluster import ControllerProcess, Namespace, remove, until
 from tests.cluster.server import ADMIN_TOKEN
 from tests.cluster.strict_api import strict_api
 from tests.controller.builders import document
@@ -118,9 +118,7 @@ async def test_a_job_that_is_deleted_gets_no_more_pods(
 
     await namespace.kube.delete(kinds.JOBS, namespace.name, "digits", uid=job["metadata"]["uid"])
     # Without a garbage collector what the old job owned stays, and stands in the new one's way.
-    policy = await namespace.kube.get(kinds.NETWORK_POLICIES, namespace.name, "digits")
-    uid = policy["metadata"]["uid"]
-    await namespace.kube.delete(kinds.NETWORK_POLICIES, namespace.name, "digits", uid=uid)
+    await remove(namespace.kube, kinds.NETWORK_POLICIES, namespace.name, "digits")
     again = await namespace.submit("digits", 1)
     for pod in pods:
         await namespace.delete_pod(pod)

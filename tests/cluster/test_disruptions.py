@@ -58,11 +58,8 @@ async def test_an_evicted_worker_is_replaced_and_counted_as_taken_away(
 ) -> None:
     await controller.start()
     pods = await train_on_two_nodes(namespace)
-    name = pods[1]["metadata"]["name"]
-    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
-    evictions = Kind(f"/api/v1/namespaces/{namespace.name}/pods/{name}", "eviction")
 
-    await namespace.kube.create(evictions, "", eviction)
+    await namespace.evict(pods[1]["metadata"]["name"])
 
     await namespace.until_job(lambda job: restarts(job) == (1, 0))
     await namespace.delete_pod(pods[1])  # as its kubelet does when the worker has left

@@ -15,7 +15,7 @@ from spotrain.controller.kube import Object
 from spotrain.controller.scale_ups import SOURCE
 from spotrain.coordinator import protocol
 from tests.cluster.agents import Agent, key_of, play_all
-from tests.cluster.cluster import ControllerProcess, Namespace
+from tests.cluster.cluster import ControllerProcess, Namespace, remove
 
 pytestmark = pytest.mark.cluster
 
@@ -61,9 +61,7 @@ async def market(namespace: Namespace) -> AsyncIterator[Namespace]:
         await namespace.kube.apply(kinds.CONFIG_MAPS, contract.SYSTEM_NAMESPACE, body)
     yield namespace
     for name in maps:
-        found = await namespace.kube.get(kinds.CONFIG_MAPS, contract.SYSTEM_NAMESPACE, name)
-        uid = found["metadata"]["uid"]
-        await namespace.kube.delete(kinds.CONFIG_MAPS, contract.SYSTEM_NAMESPACE, name, uid=uid)
+        await remove(namespace.kube, kinds.CONFIG_MAPS, contract.SYSTEM_NAMESPACE, name)
 
 
 async def submit(namespace: Namespace, name: str, replicas: int, **spec: Any) -> Object:
@@ -186,12 +184,7 @@ async def test_a_job_waits_without_pods_while_its_place_is_taken(
 
     await market.until_job(is_told)
     assert of("second", await market.until_pods(bool)) == []
-    (first,) = [
-        j
-        for j in (await market.kube.list_all(kinds.JOBS, market.name))[0]
-        if j["metadata"]["name"] == "first"
-    ]
-    await market.kube.delete(kinds.JOBS, market.name, "first", uid=first["metadata"]["uid"])
+    await remove(market.kube, kinds.JOBS, market.name, "first")
     for pod in of("first", await market.until_pods(bool)):  # as the garbage collector does
         await market.delete_pod(pod)
     await market.until_pods(lambda found: len(of("second", found)) == 2)

@@ -24,6 +24,7 @@ from tests.cluster.cluster import (
     ControllerProcess,
     Namespace,
     install,
+    remove,
     request_token,
     until,
 )
@@ -109,9 +110,7 @@ async def spoil_certificate(namespace: Namespace) -> None:
 
 async def drop_certificate(namespace: Namespace) -> None:
     with contextlib.suppress(NotFound):
-        found = await namespace.kube.get(kinds.SECRETS, contract.SYSTEM_NAMESPACE, SECRET)
-        uid = found["metadata"]["uid"]
-        await namespace.kube.delete(kinds.SECRETS, contract.SYSTEM_NAMESPACE, SECRET, uid=uid)
+        await remove(namespace.kube, kinds.SECRETS, contract.SYSTEM_NAMESPACE, SECRET)
 
 
 def audited(server: ApiServer, start: int) -> list[Object]:
@@ -181,9 +180,9 @@ async def namespaced(server: ApiServer) -> AsyncIterator[tuple[Namespace, Contro
         await install(kube)
         namespace = Namespace(server, kube, f"roles-{id(http)}")
         await namespace.create()
-        await remove(namespace, BINDINGS, namespace.name, f"{contract.CONTROLLER_NAME}-jobs")
+        await remove(kube, BINDINGS, namespace.name, f"{contract.CONTROLLER_NAME}-jobs")
         everywhere = KINDS["ClusterRoleBinding"]
-        await remove(namespace, everywhere, "", contract.CONTROLLER_NAME)
+        await remove(kube, everywhere, "", contract.CONTROLLER_NAME)
         for document in namespaced_manifest(namespace.name):
             where = document["metadata"]["namespace"]
             await kube.apply(KINDS[document["kind"]], where, document)
@@ -196,11 +195,6 @@ async def namespaced(server: ApiServer) -> AsyncIterator[tuple[Namespace, Contro
 def namespaced_manifest(job_namespace: str) -> Iterator[Object]:
     text = (REPOSITORY / "k8s/namespaced/rbac.yaml").read_text()
     yield from yaml.safe_load_all(text.replace(contract.JOB_NAMESPACE, job_namespace))
-
-
-async def remove(namespace: Namespace, kind: Kind, where: str, name: str) -> None:
-    found = await namespace.kube.get(kind, where, name)
-    await namespace.kube.delete(kind, where, name, uid=found["metadata"]["uid"])
 
 
 @pytest.mark.acceptance(39)

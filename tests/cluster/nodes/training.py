@@ -99,13 +99,13 @@ class Training:
         def own(pods: list[Object]) -> list[Object]:
             return [pod for pod in pods if self._is_own(pod)]
 
-        return own(await self._patiently(lambda pods: holds(own(pods))))
+        return own(await self._patiently(PODS, lambda pods: holds(own(pods))))
 
-    async def _patiently(self, holds: Callable[[list[Object]], bool]) -> list[Object]:
+    async def _patiently(self, kind: Kind, holds: Callable[[list[Object]], bool]) -> list[Object]:
         async with asyncio.timeout(HANG_SECONDS):
             while True:
                 try:
-                    return await until(self.place.kube, PODS, self.place.name, holds)
+                    return await until(self.place.kube, kind, self.place.name, holds)
                 except TimeoutError:
                     continue  # a loaded machine may need longer than objects alone do
 
@@ -143,11 +143,7 @@ class Training:
         await self.place.kube.patch(
             NODES, "", pod["spec"]["nodeName"], {"spec": {"unschedulable": True}}
         )
-        name = pod["metadata"]["name"]
-        evictions = Kind(f"/api/v1/namespaces/{self.place.name}/pods/{name}", "eviction")
-        eviction = {"apiVersion": "policy/v1", "kind": "Eviction"}
-        metadata = {"name": name, "namespace": self.place.name}
-        await self.place.kube.create(evictions, "", {**eviction, "metadata": metadata})
+        await self.place.evict(pod["metadata"]["name"])
 
     def log_of(self, pod: Object) -> str:
         metadata = pod["metadata"]
@@ -232,16 +228,8 @@ class Training:
             print(f"--- {name} {pod['status'].get('phase')}", *lines, sep="\n")
 
     async def until_condition(self, kind: str) -> Object:
-        def holds(jobs: list[Object]) -> bool:
-            return any(map(self._has(kind), jobs))
-
-        async with asyncio.timeout(HANG_SECONDS):
-            while True:
-                try:
-                    jobs = await until(self.place.kube, JOBS, self.place.name, holds)
-                    return next(filter(self._has(kind), jobs))
-                except TimeoutError:
-                    continue
+        jobs = await self._patiently(JOBS, lambda jobs: any(map(self._has(kind), jobs)))
+        return next(filter(self._has(kind), jobs))
 
     def _has(self, kind: str) -> Callable[[Object], bool]:
         def holds(job: Object) -> bool:
