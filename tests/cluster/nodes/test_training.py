@@ -119,9 +119,8 @@ async def test_a_drained_worker_saves_before_it_leaves(platform: Platform) -> No
     await training.until_trains(size=SIZE, after=world, told="drained")
 
     assert uids(await training.pods())[name] != pods[name]["metadata"]["uid"]
-    assert training.written.saved_step(world) == training.written.last_step(
-        world
-    )  # no step was done in vain
+    # No step was done in vain.
+    assert training.written.saved_step(world) == training.written.last_step(world)
 
 
 @pytest.mark.acceptance(21)
