@@ -11,8 +11,8 @@ import pytest
 from spotrain import contract
 from spotrain.controller.kube import Kube
 from spotrain.local.image import Image
-from spotrain.local.kubelet import Kubelet, Options
-from tests.cluster.cluster import Namespace, install
+from spotrain.local.kubelet import Kubelet, NodeSpec, Options
+from tests.cluster.cluster import REPOSITORY, Namespace, install
 from tests.cluster.control_plane import (
     BINARIES,
     HEARTBEAT_SECONDS,
@@ -20,7 +20,6 @@ from tests.cluster.control_plane import (
     control_plane,
 )
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 _numbers = itertools.count(1)
 _NET = f"127.{os.getpid() % 250 + 1}.{os.getpid() // 250 % 250 + 1}"
 COORDINATORS = (f"{_NET}.1", f"{_NET}.2")
@@ -56,6 +55,14 @@ async def place(plane: ControlPlane, kube: Kube) -> Namespace:
 async def kubelet(kube: Kube, tmp_path: Path) -> AsyncIterator[Kubelet]:
     async with running_kubelet(kube, tmp_path) as running:
         yield running
+
+
+@pytest.fixture
+async def node(kubelet: Kubelet, place: Namespace) -> str:
+    """The name of the only one on which pods of this test can run."""
+    name = f"{place.name}-a"
+    await kubelet.add(NodeSpec(name=name))
+    return name
 
 
 async def new_place(plane: ControlPlane, kube: Kube) -> Namespace:

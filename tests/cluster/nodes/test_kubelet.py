@@ -3,24 +3,19 @@
 import pytest
 
 from spotrain.controller.kube import CONFIG_MAPS, PODS, SECRETS, Object
-from spotrain.local.kubelet import Kubelet, NodeSpec
+from spotrain.local.kubelet import Kubelet
 from tests.cluster.cluster import Namespace
 from tests.cluster.nodes.pods import ended, in_phase, logs, pod, run, until_pod
 
-pytestmark = pytest.mark.cluster
-
-
-@pytest.fixture(autouse=True)
-async def node(kubelet: Kubelet, place: Namespace) -> None:
-    await kubelet.add(NodeSpec(name=f"{place.name}-a"))
+pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("node")]
 
 
 async def test_a_pod_runs_where_the_scheduler_puts_it_and_tells_how_it_ended(
-    place: Namespace, kubelet: Kubelet
+    place: Namespace, kubelet: Kubelet, node: str
 ) -> None:
     over = await run(place, pod("a", "echo hello; exit 3"))
 
-    assert over["spec"]["nodeName"] == f"{place.name}-a"
+    assert over["spec"]["nodeName"] == node
     assert over["status"]["phase"] == "Failed"
     assert ended(over)["exitCode"] == 3
     assert ended(over)["reason"] == "Error"
@@ -31,7 +26,9 @@ async def test_a_pod_runs_where_the_scheduler_puts_it_and_tells_how_it_ended(
     assert logs(kubelet, place, "a") == "hello\n"
 
 
-async def test_variables_come_from_all_their_places(place: Namespace, kubelet: Kubelet) -> None:
+async def test_variables_come_from_all_their_places(
+    place: Namespace, kubelet: Kubelet, node: str
+) -> None:
     settings = {"metadata": {"name": "settings"}, "data": {"LEVEL": "high"}}
     await place.kube.create(CONFIG_MAPS, place.name, settings)
     key = {"metadata": {"name": "key"}, "stringData": {"word": "open sesame"}}
@@ -55,7 +52,7 @@ async def test_variables_come_from_all_their_places(place: Namespace, kubelet: K
     over = await run(place, pod("b", "", container=container))
 
     ip = over["status"]["podIP"]
-    told = f"high|11 $(PLAIN) $(NONE)|{place.name}-a|{ip}|a b|open sesame|1048576|1|b\n"
+    told = f"high|11 $(PLAIN) $(NONE)|{node}|{ip}|a b|open sesame|1048576|1|b\n"
     assert logs(kubelet, place, "b") == told
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from spotrain.controller.kube import NODES, PODS, Object
-from spotrain.local.kubelet import Kubelet, NodeSpec
+from spotrain.local.kubelet import Kubelet
 from tests.cluster.cluster import Namespace, until
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.nodes.pods import (
@@ -24,23 +24,24 @@ from tests.cluster.nodes.pods import (
 )
 from tests.cluster.nodes.processes import is_alive
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("node")]
 
 
-@pytest.fixture(autouse=True)
-async def node(kubelet: Kubelet, place: Namespace) -> None:
-    await kubelet.add(NodeSpec(name=f"{place.name}-a"))
+async def start(place: Namespace, kubelet: Kubelet, name: str, script: str) -> str:
+    """A pod of a script that says when it is ready; returns its uid."""
+    await place.kube.create(PODS, place.name, pod(name, script))
+    running = await until_pod(place.kube, place.name, name, is_ready)
+    await until_logged(kubelet, place, name, "ready")
+    uid: str = running["metadata"]["uid"]
+    return uid
 
 
 async def test_a_deleted_pod_has_its_grace_period_to_leave(
     place: Namespace, kubelet: Kubelet
 ) -> None:
     script = "trap 'echo leaving; exit 143' TERM; echo ready; while :; do sleep 0.05; done"
-    await place.kube.create(PODS, place.name, pod("g", script))
-    running = await until_pod(place.kube, place.name, "g", is_ready)
-    await until_logged(kubelet, place, "g", "ready")
+    uid = await start(place, kubelet, "g", script)
 
-    uid = running["metadata"]["uid"]
     await place.kube.delete(PODS, place.name, "g", uid=uid)
     last = await until_pod(place.kube, place.name, "g", in_phase("Failed"))
 
@@ -54,12 +55,9 @@ async def test_a_process_that_ignores_the_notice_is_killed_when_the_grace_period
     place: Namespace, kubelet: Kubelet
 ) -> None:
     script = "trap '' TERM; echo ready; while :; do sleep 0.05; done"
-    await place.kube.create(PODS, place.name, pod("h", script))
-    running = await until_pod(place.kube, place.name, "h", is_ready)
-    await until_logged(kubelet, place, "h", "ready")
+    uid = await start(place, kubelet, "h", script)
     pid = kubelet.pids(place.name, "h")["main"]
 
-    uid = running["metadata"]["uid"]
     await place.kube.delete(PODS, place.name, "h", uid=uid, grace_seconds=1)
     await until_gone(place.kube, place.name, uid)
 
@@ -68,7 +66,7 @@ async def test_a_process_that_ignores_the_notice_is_killed_when_the_grace_period
 
 
 async def test_the_end_of_a_container_takes_its_children_along(
-    place: Namespace, kubelet: Kubelet, tmp_path: Path
+    place: Namespace, kubelet: Kubelet
 ) -> None:
     await place.kube.create(PODS, place.name, pod("i", "sleep 1000 & echo $!; wait"))
     await until_pod(place.kube, place.name, "i", is_ready)
@@ -85,17 +83,17 @@ async def test_the_end_of_a_container_takes_its_children_along(
 
 
 async def test_a_node_that_is_gone_is_noticed_by_its_silence(
-    place: Namespace, kubelet: Kubelet
+    place: Namespace, kubelet: Kubelet, node: str
 ) -> None:
     await place.kube.create(PODS, place.name, pod("n", "sleep 1000"))
     await until_pod(place.kube, place.name, "n", is_ready)
     pid = kubelet.pids(place.name, "n")["main"]
 
-    kubelet.machines[f"{place.name}-a"].lose()
+    kubelet.machines[node].lose()
 
     def is_unreachable(nodes: list[Object]) -> bool:
-        node = next(one for one in nodes if one["metadata"]["name"] == f"{place.name}-a")
-        taints = node["spec"].get("taints") or []
+        found = next(one for one in nodes if one["metadata"]["name"] == node)
+        taints = found["spec"].get("taints") or []
         return any(taint["key"] == "node.kubernetes.io/unreachable" for taint in taints)
 
     await until(place.kube, NODES, "", is_unreachable)

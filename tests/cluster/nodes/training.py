@@ -5,7 +5,6 @@ import copy
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -15,11 +14,11 @@ from spotrain import contract
 from spotrain.controller.kube import JOBS, NODES, PODS, Kind, Object
 from spotrain.job import worker_name
 from spotrain.local.kubelet import Kubelet, NodeSpec
-from tests.cluster.cluster import Namespace, until
+from tests.cluster.cluster import REPOSITORY, Namespace, until
 from tests.cluster.nodes.processes import descendants, is_alive, open_files
 from tests.cluster.nodes.written import Written
 
-EXAMPLES = Path(__file__).resolve().parents[3] / "k8s" / "examples"
+EXAMPLES = REPOSITORY / "k8s" / "examples"
 CLAIM = "efs"
 FOREVER = 1_000_000
 """Epochs of a job that is to train for as long as the test wants."""
