@@ -11,20 +11,17 @@ import hashlib
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 import torch
 from torch.distributed.checkpoint.default_planner import DefaultSavePlanner
-from torch.distributed.checkpoint.planner import SavePlan, WriteItem, WriteItemType
+from torch.distributed.checkpoint.planner import SavePlan, WriteItem
 from torch.distributed.tensor import DTensor
 
 from spotrain.train.index import Block, Chunk, Index, Stored
 from spotrain.train.manifest import DataFile
 from spotrain.train.state import require_safe, split
 from spotrain.train.store import CHUNK, Sink, Store
-
-REST: Final = "rest"
-"""Name of the skeleton among the names of tensors; those all lie below `tracked` or `random`."""
 
 
 @dataclass(frozen=True)
@@ -97,10 +94,9 @@ def write(store: Store, folder: str, part: Part) -> Written:
         writer = _Writer(sink)
         tensors = {}
         for item in part.plan.items:
-            if item.type is not WriteItemType.BYTE_IO:
-                start = writer.size
-                writer.add(_bytes_of(part.tensors[item.index.fqn]))
-                tensors[item.index.fqn] = _stored(item, file, start)
+            start = writer.size
+            writer.add(_bytes_of(part.tensors[item.index.fqn]))
+            tensors[item.index.fqn] = _stored(item, file, start)
         rest = Block(file, writer.size, len(part.rest)) if part.rest else None
         writer.add(memoryview(part.rest))
     return Written(f"{folder}/{file}", writer.result(), Index(tensors, rest))
