@@ -24,7 +24,7 @@ import torch
 
 from spotrain.train import loading, parts
 from spotrain.train.index import Index, merge
-from spotrain.train.manifest import CheckpointId, DataFile, Manifest, published
+from spotrain.train.manifest import CheckpointId, DataFile, Manifest, manifest_name, published
 from spotrain.train.parts import Part, Written
 from spotrain.train.store import Store, open_store, read
 
@@ -58,7 +58,7 @@ class Staged:
         """
         id = self.manifest.id
         try:
-            self.store.publish(f"{self.folder}/{DRAFT}", f"{id}.json")
+            self.store.publish(f"{self.folder}/{DRAFT}", manifest_name(id))
         except FileExistsError as error:
             raise CheckpointError(
                 f"checkpoint {id} is already published in {self.store}, by an earlier attempt "
@@ -101,7 +101,7 @@ class Catalogue:
             if not problem:
                 chosen = entry.manifest
                 break
-            if f"{entry.id}.json" not in self.store.files():
+            if manifest_name(entry.id) not in self.store.files():
                 return self.newest_intact()  # pruned under our eyes: there is a newer one by now
             problems.append(problem)
         instead = f"using {chosen.id} instead" if chosen else "and no older one is intact"

@@ -10,6 +10,8 @@ from typing import Any, Final
 from spotrain.train.store import Store, read
 
 SUFFIX: Final = ".json"
+UNREADABLE: Final = (OSError, ValueError, KeyError, TypeError, AttributeError)
+"""What reading raises where a manifest is missing, out of reach, or not one at all."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Manifest:
 
     @classmethod
     def from_json(cls, text: str) -> "Manifest":
-        """Raises ValueError, KeyError, TypeError or AttributeError for anything else."""
+        """Raises one of `UNREADABLE` for anything else."""
         document = json.loads(text)
         id = CheckpointId.parse(document["id"])
         files = {
@@ -112,15 +114,20 @@ def published(store: Store) -> list[Entry]:
             entries.append(Entry(id, read_manifest(store, id)))
         except FileNotFoundError:
             continue  # pruned since the files were listed
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except UNREADABLE as error:
             reason = f"{type(error).__name__}: {error}"
             entries.append(Entry(id, None, f"manifest {store}/{name} cannot be read ({reason})"))
     return sorted(entries, key=lambda entry: entry.id, reverse=True)
 
 
+def manifest_name(id: CheckpointId) -> str:
+    """Under which a store has the manifest of a published checkpoint."""
+    return f"{id}{SUFFIX}"
+
+
 def read_manifest(store: Store, id: CheckpointId) -> Manifest:
     """By its exact name: an NFS client may not list yet what another one has just written."""
-    manifest = Manifest.from_json(read(store, f"{id}{SUFFIX}").decode())
+    manifest = Manifest.from_json(read(store, manifest_name(id)).decode())
     if manifest.id != id:
         raise ValueError(f"it says that it is {manifest.id}")
     return manifest

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-from spotrain.train.manifest import CheckpointId, Manifest, read_manifest
+from spotrain.train.manifest import UNREADABLE, CheckpointId, Manifest, read_manifest
 from spotrain.train.store import Store
 from spotrain.train.usage import UsageError, WorldEnded
 
@@ -16,7 +16,7 @@ class Tracked(Protocol):
 def find(store: Store, id: CheckpointId) -> Manifest:
     try:
         return read_manifest(store, id)
-    except (OSError, ValueError, KeyError) as error:
+    except UNREADABLE as error:
         raise WorldEnded(f"checkpoint {id} cannot be read from {store}: {error}") from error
 
 

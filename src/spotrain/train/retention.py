@@ -9,8 +9,8 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from spotrain.train.checkpoint import Catalogue
-from spotrain.train.manifest import CheckpointId, Manifest, published
-from spotrain.train.store import Store
+from spotrain.train.manifest import UNREADABLE, CheckpointId, Manifest, manifest_name, published
+from spotrain.train.store import Store, read
 
 log = logging.getLogger(__name__)
 
@@ -83,16 +83,15 @@ def history(catalogue: Catalogue) -> list[Manifest]:
     store = catalogue.store
     found = {manifest.id: manifest for manifest in catalogue.manifests()}
     for name in store.files(HISTORY):
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-            text = b"".join(store.chunks(name)).decode()
-            manifest = Manifest.from_json(text)
+        with contextlib.suppress(*UNREADABLE):
+            manifest = Manifest.from_json(read(store, name).decode())
             found.setdefault(manifest.id, manifest)
     return [found[id] for id in sorted(found, reverse=True)]
 
 
 def _retire(store: Store, manifest: Manifest) -> bool:
     """First the manifest, then the data: a kill in between leaves no half checkpoint."""
-    name = f"{manifest.id}.json"
+    name = manifest_name(manifest.id)
     try:
         store.move(name, f"{HISTORY}/{name}")
     except FileNotFoundError:

@@ -15,7 +15,7 @@ import boto3  # type: ignore[import-untyped]
 from botocore.config import Config  # type: ignore[import-untyped]
 from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 
-from spotrain.train.store.store import CHUNK, Sink
+from spotrain.train.store.store import CHUNK, Sink, read
 
 SCHEME: Final = "s3://"
 PART: Final = 32 << 20
@@ -99,7 +99,7 @@ class Bucket:
                 raise
 
     def publish(self, name: str, target: str) -> None:
-        data = b"".join(self.chunks(name))
+        data = read(self, name)
         try:
             with self._errors(target):
                 self._s3.put_object(
@@ -107,7 +107,7 @@ class Bucket:
                 )
         except FileExistsError:
             # A request whose answer got lost is sent again, and then finds what it did itself.
-            if b"".join(self.chunks(target)) != data:
+            if read(self, target) != data:
                 raise
 
     def move(self, name: str, target: str) -> None:
