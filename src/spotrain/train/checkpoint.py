@@ -11,10 +11,11 @@ There is no mutable "latest": the newest complete manifest by (world, step) coun
 older world that arrives late therefore sorts before all that newer worlds have published.
 """
 
+import contextlib
 import hashlib
 import logging
 import secrets
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -146,13 +147,8 @@ class Catalogue:
 
     def write(self, id: CheckpointId, folder: str, part: Part) -> Written:
         """Write one rank's part; a failed attempt leaves nothing of it."""
-        try:
+        with self._attempt(id, folder):
             return parts.write(self.store, folder, part)
-        except BaseException as error:
-            self.store.remove(folder)
-            if isinstance(error, OSError):
-                raise failed_save(id, self.store, error) from error
-            raise
 
     def describe(
         self,
@@ -167,7 +163,7 @@ class Catalogue:
     ) -> Staged:
         """Add index and manifest to the parts of all ranks."""
         folder = written[0].name.split("/")[0]
-        try:
+        with self._attempt(id, folder):
             index = merge(part.index for part in written).to_json().encode()
             name = f"{folder}/{INDEX}"
             files = {part.name: part.file for part in written}
@@ -183,11 +179,6 @@ class Catalogue:
             )
             parts.write_bytes(self.store, f"{folder}/{DRAFT}", manifest.to_json().encode())
             self._hashed |= self._identities(manifest)
-        except BaseException as error:
-            self.store.remove(folder)
-            if isinstance(error, OSError):
-                raise failed_save(id, self.store, error) from error
-            raise
         return Staged(self.store, manifest)
 
     def is_intact(self, manifest: Manifest) -> bool:
@@ -204,6 +195,17 @@ class Catalogue:
         if intact := not self._damage(manifest):
             self._hashed |= found
         return intact
+
+    @contextlib.contextmanager
+    def _attempt(self, id: CheckpointId, folder: str) -> Iterator[None]:
+        """What fails in here leaves nothing of its folder."""
+        try:
+            yield
+        except BaseException as error:
+            self.store.remove(folder)
+            if isinstance(error, OSError):
+                raise failed_save(id, self.store, error) from error
+            raise
 
     def _identities(self, manifest: Manifest) -> set[Hashable]:
         return {self.store.identity(name) for name in manifest.files}
