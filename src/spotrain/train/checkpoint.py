@@ -89,6 +89,10 @@ class Catalogue:
                 log.warning("%s; it is skipped", entry.problem)
         return [entry.manifest for entry in entries if entry.manifest]
 
+    def newest_published(self) -> CheckpointId | None:
+        """The newest checkpoint whose manifest can be read, whether its data is intact or not."""
+        return next((manifest.id for manifest in self.manifests()), None)
+
     def newest_intact(self) -> Manifest | None:
         """The newest checkpoint whose every byte is as it was written.
 

@@ -67,8 +67,8 @@ class Keeper:
         """
         named = CheckpointId(*place.restore) if place.restore else None
         if self._held is not None:
-            listed = [manifest.id for manifest in self._catalogue.manifests()[:1]]
-            if self._held >= max([self._held, *listed, *([named] if named else [])]):
+            others = (self._catalogue.newest_published(), named)
+            if all(other is None or other <= self._held for other in others):
                 return self._held
         manifest = self._catalogue.newest_intact()
         found = manifest.id if manifest is not None else None
@@ -226,9 +226,3 @@ class Keeper:
         """Whether the present state is a checkpoint already: the same answer on all that save."""
         kept = id in (self._held, self._saved)
         return bool(self.group.tell([kept])[0]) if self.is_sharded else kept
-
-
-def newest_world(catalogue: Catalogue) -> int:
-    """The newest world that has published a checkpoint; 0 if none has."""
-    manifests = catalogue.manifests()
-    return manifests[0].id.world if manifests else 0

@@ -11,7 +11,6 @@ import torch
 from torch.distributed.elastic.multiprocessing.errors import record
 
 from spotrain.agent.rank import Channel
-from spotrain.train.keeper import newest_world
 from spotrain.train.own_loop import catalogue_of
 from spotrain.train.pace import Pace
 from spotrain.train.retention import Retention
@@ -68,7 +67,8 @@ def _run_worlds(
     previous_step: int | None = None
     survivor = False
     while True:
-        channel.arrive(survivor=survivor, floor=newest_world(catalogue))
+        newest = catalogue.newest_published()
+        channel.arrive(survivor=survivor, floor=newest.world if newest else 0)
         place = channel.next_world()
         session = Run(
             channel,

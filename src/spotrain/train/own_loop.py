@@ -46,15 +46,15 @@ def save_checkpoint(
     if dist.is_initialized() and dist.get_rank() > 0:
         return False
     catalogue = catalogue_of(output)
-    found = catalogue.manifests()
-    newest = found[0].id if found else CheckpointId(0, 0)
+    newest = catalogue.newest_published()
     saver = Saver(catalogue, run.channel if run else SoloChannel(), Retention(keep))
+    last_world = newest.world if newest else 0
     save = Save(
-        id=CheckpointId(run.world if run else newest.world, step),
+        id=CheckpointId(run.world if run else last_world, step),
         part=parts.plan(state),
         epoch=0,
         cursor=0,
-        parent=newest if found else None,
+        parent=newest,
         extra={},
     )
     outcome = saver.save_now(save, patience_seconds=0).outcome
