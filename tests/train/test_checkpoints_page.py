@@ -8,12 +8,13 @@ import torch
 from torch import nn
 
 import spotrain.train as elastic
+from tests.docs.pages import FENCE, ROOT
 
-PAGE = (Path(__file__).parents[2] / "docs" / "checkpoints.md").read_text()
+PAGE = (ROOT / "docs" / "checkpoints.md").read_text()
 
 
 def examples() -> list[str]:
-    return re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    return [code for language, code in FENCE.findall(PAGE) if language == "python"]
 
 
 def test_a_model_is_taken_out_as_the_page_says(tmp_path: Path) -> None:
