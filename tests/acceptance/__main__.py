@@ -82,8 +82,8 @@ def main() -> int:
     chosen = parser.parse_args()
     shown, record = find_shown(), read_record()
     if not chosen.page:
-        kept = {m.digest: record.get(m.digest, "") for m in MUTATIONS if chosen.new}
-        record = {digest: failed for digest, failed in kept.items() if failed}
+        known = {m.digest for m in MUTATIONS if chosen.new and record.get(m.digest)}
+        record = {digest: record[digest] for digest in known}
         for digest, failed in try_out([m for m in MUTATIONS if m.digest not in record], shown):
             record[digest] = failed
             RECORD.write_text(json.dumps(dict(sorted(record.items())), indent=2) + "\n")

@@ -416,8 +416,8 @@ MUTATIONS: Final = (
         "replicas",
         28,
         what="no worker beyond minReplicas is asked for",
-        old="wanted = int(min(job.replicas, limit))",
-        new="wanted = int(min(job.min_replicas, limit))",
+        old="wanted = int(min(job.replicas, limit + len(done(observed.pods))))",
+        new="wanted = int(min(job.min_replicas, limit + len(done(observed.pods))))",
     ),
     _in(
         "pod",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from tests.acceptance.items import ITEMS, PARTS, TO_COME
+from tests.acceptance.items import ITEMS, PARTS
 from tests.acceptance.marked import ROOT, Shown
 from tests.acceptance.mutations import MUTATIONS, Mutation
 
@@ -30,14 +30,12 @@ def _parts(shown: Sequence[Shown], failures: Mapping[str, str]) -> Iterator[str]
         yield f"## {part}"
         for number in numbers:
             yield f"\n**{number}. {ITEMS[number]}**\n"
-            yield from _item([s for s in shown if s.item == number], number)
+            yield from _item([s for s in shown if s.item == number])
             yield from (_switch(m, failures) for m in MUTATIONS if number in m.items)
         yield ""
 
 
-def _item(shown: Sequence[Shown], number: int) -> Iterator[str]:
-    if number in TO_COME:
-        yield "- to come"
+def _item(shown: Sequence[Shown]) -> Iterator[str]:
     for place in ("unit", "cluster", "process kubelet"):
         files = dict.fromkeys(s.file for s in shown if s.where == place)
         for file in files:

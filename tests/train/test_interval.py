@@ -34,13 +34,17 @@ def test_the_interval_is_youngs(stall: float, between: float, expected: float) -
     assert round(found) == expected
 
 
-@given(stall=stalls, between=losses, other=st.floats(0.1, 10))
+@given(
+    youngs=st.floats(SHORTEST_SECONDS, LONGEST_SECONDS),
+    overhead=st.floats(1e-5, MAX_OVERHEAD),
+    other=st.floats(0.1, 10),
+)
 def test_no_other_interval_wastes_less_where_no_bound_holds(
-    stall: float, between: float, other: float
+    youngs: float, overhead: float, other: float
 ) -> None:
+    stall, between = overhead * youngs, youngs / (2 * overhead)
     best = best_interval(stall_seconds=stall, write_seconds=0, seconds_between_losses=between)
-    if not math.isclose(best, math.sqrt(2 * stall * between)):
-        return
+    assert math.isclose(best, youngs)
     cost = {"stall_seconds": stall, "seconds_between_losses": between}
     assert expected_waste(best, **cost) <= expected_waste(best * other, **cost) * (1 + 1e-9)
 
