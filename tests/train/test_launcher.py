@@ -67,17 +67,30 @@ def test_a_missing_script_is_found_before_any_world_is(tmp_path: Path) -> None:
     assert "nope.py: no such script" in done.stderr
 
 
-def test_ctrl_c_saves_before_it_leaves(tmp_path: Path) -> None:
-    command = [str(Path(sys.executable).with_name("spotrain-run")), "--standalone"]
-    script = [str(SCRIPTS / "session.py"), str(tmp_path)]
-    with subprocess.Popen([*command, *script], stdout=subprocess.PIPE, text=True) as run:
+ONE_BOX = (str(Path(sys.executable).with_name("spotrain-run")), "--standalone")
+
+
+@pytest.mark.parametrize(
+    ("launcher", "sign", "code"),
+    [
+        pytest.param(ONE_BOX, signal.SIGINT, 130, id="ctrl-c-of-one-box"),
+        pytest.param((sys.executable,), signal.SIGINT, 130, id="ctrl-c-without-an-agent"),
+        pytest.param((sys.executable,), signal.SIGTERM, 143, id="a-notice-without-an-agent"),
+    ],
+)
+def test_who_is_asked_to_stop_saves_before_it_leaves(
+    tmp_path: Path, launcher: tuple[str, ...], sign: signal.Signals, code: int
+) -> None:
+    command = [*launcher, str(SCRIPTS / "session.py"), str(tmp_path)]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as run:
         assert run.stdout is not None
         for _ in range(5):
             assert "world 1 rank 0 of 1" in run.stdout.readline()
         before = set((tmp_path / "checkpoints").glob("*.json"))
-        run.send_signal(signal.SIGINT)
+        run.send_signal(sign)
         steps = 5 + sum("world 1" in line for line in run.stdout)
-    assert run.returncode == 130
+    assert run.returncode == code
     newest = max((tmp_path / "checkpoints").glob("*.json"))
     assert newest not in before
     # The last line is printed after the step in which the world was left, if it was.

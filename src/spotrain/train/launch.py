@@ -61,7 +61,22 @@ def _run_worlds(
     retention: Retention,
 ) -> Result:
     importlib.import_module("torch._dynamo")  # 1 s at the first optimizer, while others wait
-    channel = Channel.from_environment() or SoloChannel()
+    channel = Channel.from_environment()
+    if channel is not None:
+        return _run_on(channel, train, output, seed, pace, retention)
+    alone = SoloChannel()
+    with alone.heeding_notices():
+        return _run_on(alone, train, output, seed, pace, retention)
+
+
+def _run_on(
+    channel: Channel | SoloChannel,
+    train: Callable[[Run], Result],
+    output: str | Path,
+    seed: int,
+    pace: Pace,
+    retention: Retention,
+) -> Result:
     catalogue = catalogue_of(output)
     saver = Saver(catalogue, channel, retention)
     previous_step: int | None = None

@@ -1,20 +1,35 @@
 """A channel without an agent: `python train.py` on one device, for trying a script out."""
 
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 from spotrain.agent.rank import Assignment
 
 
 class SoloChannel:
-    """Answers like an agent whose world is this process alone. Notices are not handled."""
+    """Answers like an agent whose world is this process alone."""
 
     def __init__(self) -> None:
         self._floor = 0
+        self._notice = 0
+        """The signal that asked this process to leave; 0: none has."""
 
     def arrive(self, *, survivor: bool, floor: int) -> None:
-        self._floor = floor
+        self._floor = max(self._floor, floor)
 
     def next_world(self) -> Assignment:
+        """The next world of this process alone.
+
+        Raises:
+            SystemExit: a notice came, and what was done has been saved.
+        """
+        if self._notice:
+            raise SystemExit(128 + self._notice)
         return Assignment(
             number=self._floor + 1,
             rank=0,
@@ -29,7 +44,7 @@ class SoloChannel:
         )
 
     def is_drain_asked(self, world: int) -> bool:
-        return False
+        return self._notice != 0
 
     def is_leave_asked(self, world: int) -> bool:
         return False
@@ -48,3 +63,35 @@ class SoloChannel:
 
     def saved(self, world: int, step: int) -> None:
         pass
+
+    @contextmanager
+    def heeding_notices(self) -> Iterator[None]:
+        """SIGTERM and Ctrl-C end training at the next step, saved; a second one ends it at once.
+
+        A handler of the script's own stays as it is, and only the main thread can have any.
+        """
+        before = {
+            number: handler
+            for number, default in (
+                (signal.SIGTERM, signal.SIG_DFL),
+                (signal.SIGINT, signal.default_int_handler),
+            )
+            if (handler := signal.getsignal(number)) is default
+        }
+        if threading.current_thread() is not threading.main_thread():
+            before = {}
+
+        def take(number: int, _frame: FrameType | None) -> None:
+            self._notice = number
+            for heeded, default in before.items():
+                signal.signal(heeded, default)
+            # Written by hand: the signal may have come in the midst of a print.
+            os.write(2, b"spotrain: saving, then leaving; the same signal again ends at once\n")
+
+        for number in before:
+            signal.signal(number, take)
+        try:
+            yield
+        finally:
+            for number, default in before.items():
+                signal.signal(number, default)
