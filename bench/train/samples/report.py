@@ -1,0 +1,33 @@
+"""The table of docs/performance.md about samples. Pure."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from bench.page import ran_on, table
+
+OURS: Final = "spotrain.train"
+HEAD: Final = ("sampler", "lost", "repeated", "jobs with a mistake", "goal", "")
+
+
+def block(found: dict[str, Any]) -> str:
+    jobs = len(found["histories"])
+    samples = sum(history["samples"] * history["epochs"] for history in found["histories"])
+    worlds = sum(history["worlds"] for history in found["histories"])
+    kills = sum(history["kills"] for history in found["histories"])
+    rows = [_row(name, of, samples) for name, of in found["mistakes"].items()]
+    intro = (
+        f"{ran_on(found)}. {jobs} jobs of {worlds} worlds in all, {kills} of which were killed; "
+        f"{samples:,} samples were due."
+    )
+    return "\n".join([intro, "", table(HEAD, rows)])
+
+
+def _row(name: str, mistakes: Sequence[tuple[int, int]], samples: int) -> Sequence[str]:
+    lost, repeated = (sum(counts) for counts in zip(*mistakes, strict=True))
+    wrong = sum(1 for of_job in mistakes if any(of_job))
+    goal = ("0 and 0", "met" if not wrong else "missed") if name == OURS else ("", "")
+    return (name, _share(lost, samples), _share(repeated, samples), str(wrong), *goal)
+
+
+def _share(count: int, samples: int) -> str:
+    return f"{count:,} ({100 * count / samples:.2g} %)" if count else "0"
