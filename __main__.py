@@ -29,11 +29,9 @@ jobs = JobNamespace(
     "jobs",
     JobNamespaceArgs(
         name=settings.jobs.namespace,
-        pools=cloud.pools,
         gpu_quota=settings.jobs.gpu_quota,
         egress=settings.jobs.egress,
-        kubernetes=cloud.kubernetes,
-        after=cloud.ready,
+        cloud=cloud,
     ),
 )
 

@@ -129,6 +129,14 @@ class PriceSource:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Endpoint:
+    """Where something answers, as a network policy names it."""
+
+    cidr: str
+    port: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class ImageReferences:
     """Container images, by digest."""
 
@@ -150,6 +158,8 @@ class Cloud:
     """None: nobody is told."""
     prices: PriceSource | None
     """None: the prices in the pools are all there is."""
+    job_credentials: Endpoint | None
+    """Where jobs get their identity at the cloud; None: they have none."""
     images: ImageReferences
     ready: tuple[pulumi.Resource, ...]
     """Pods can be scheduled, and mount the volume, once these exist. Whatever runs pods depends on

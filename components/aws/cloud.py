@@ -21,10 +21,13 @@ from components.aws.storage.storage import Storage, StorageArgs, StorageShape
 from components.aws.watch.budget import Budget, BudgetArgs, BudgetShape
 from components.aws.watch.container_logs import ContainerLogs, ContainerLogsArgs
 from components.aws.watch.notifications import Notifications, NotificationsArgs
-from components.cloud import AlertReceiver, Cloud, Disk, ImageReferences
+from components.cloud import AlertReceiver, Cloud, Disk, Endpoint, ImageReferences
 from spotrain import contract
 
 Resources = tuple[pulumi.Resource, ...]
+
+POD_IDENTITY_AGENT = Endpoint(cidr="169.254.170.23/32", port=80)
+"""On every node; https://docs.aws.amazon.com/eks/latest/userguide/pod-id-agent-setup.html."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +102,7 @@ class AwsCloud(pulumi.ComponentResource):
             metrics_disk=self._metrics_disk(cluster, running),
             alert_receiver=self._alert_receiver(cluster),
             prices=prices.source,
+            job_credentials=POD_IDENTITY_AGENT if args.storage.bucket else None,
             images=args.images or self._images(),
             # GPU nodes too: at a destroy the last pods of jobs stop while their nodes are there.
             ready=(

@@ -54,6 +54,7 @@ class ExistingCloud(pulumi.ComponentResource):
             metrics_disk=None,
             alert_receiver=None,
             prices=None,
+            job_credentials=None,
             images=args.images,
             ready=(),
             outputs={

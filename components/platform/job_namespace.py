@@ -1,12 +1,11 @@
 """The namespace where researchers' jobs run, and what holds for every pod in it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.cloud import Pool
+from components.cloud import Cloud
 from components.manifest import Manifest, ManifestArgs
 from components.platform import job_network, job_quota
 from spotrain import contract
@@ -25,13 +24,10 @@ LONGEST_GOODBYE = "30m"
 @dataclass(frozen=True, kw_only=True)
 class JobNamespaceArgs:
     name: str
-    pools: Sequence[Pool]
     gpu_quota: int | None
     """Most GPUs of all jobs together; None: what the pools can have."""
     egress: job_network.Egress
-    kubernetes: k8s.Provider
-    after: Sequence[pulumi.Resource]
-    """Nodes, and the add-ons that run on them."""
+    cloud: Cloud
 
 
 class JobNamespace(pulumi.ComponentResource):
@@ -50,18 +46,18 @@ class JobNamespace(pulumi.ComponentResource):
     ) -> None:
         super().__init__("spotrain:platform:JobNamespace", name, {}, opts)
         self._name, self._args = name, args
-        self._child = pulumi.ResourceOptions(parent=self, provider=args.kubernetes)
+        self._child = pulumi.ResourceOptions(parent=self, provider=args.cloud.kubernetes)
         namespace = self._namespace()
         self.name = namespace.metadata.apply(lambda meta: str(meta.name))
         classes = Manifest(
             f"{name}-priorities",
             ManifestArgs(file="priority-classes.yaml"),
-            pulumi.ResourceOptions(parent=self, providers=[args.kubernetes]),
+            pulumi.ResourceOptions(parent=self, providers=[args.cloud.kubernetes]),
         )
         guard = Manifest(
             f"{name}-pods",
             ManifestArgs(file="job-pods.yaml"),
-            pulumi.ResourceOptions(parent=self, providers=[args.kubernetes]),
+            pulumi.ResourceOptions(parent=self, providers=[args.cloud.kubernetes]),
         )
         self.ready = (
             self._grant(),
@@ -92,7 +88,7 @@ class JobNamespace(pulumi.ComponentResource):
                 # Pods stop only while their node is there, and the policies' finalizer is removed
                 # only while the pod network's add-on is.
                 pulumi.ResourceOptions(
-                    depends_on=list(self._args.after),
+                    depends_on=list(self._args.cloud.ready),
                     custom_timeouts=pulumi.CustomTimeouts(delete=LONGEST_GOODBYE),
                 ),
             ),
@@ -127,6 +123,7 @@ class JobNamespace(pulumi.ComponentResource):
         )
 
     def _policies(self) -> list[k8s.networking.v1.NetworkPolicy]:
+        policies = job_network.policies(self._args.egress, self._args.cloud.job_credentials)
         return [
             k8s.networking.v1.NetworkPolicy(
                 f"{self._name}-network-{policy.removeprefix(job_network.PREFIX)}",
@@ -134,11 +131,11 @@ class JobNamespace(pulumi.ComponentResource):
                 spec=spec,
                 opts=self._child,
             )
-            for policy, spec in job_network.policies(self._args.egress).items()
+            for policy, spec in policies.items()
         ]
 
     def _quotas(self) -> list[k8s.core.v1.ResourceQuota]:
-        quotas = job_quota.quotas(self._args.pools, self._args.gpu_quota)
+        quotas = job_quota.quotas(self._args.cloud.pools, self._args.gpu_quota)
         return [
             k8s.core.v1.ResourceQuota(
                 f"{self._name}-quota-{role}",

@@ -16,6 +16,7 @@ from typing import Literal, assert_never
 import pulumi
 import pulumi_kubernetes as k8s
 
+from components.cloud import Endpoint
 from spotrain import contract
 
 Egress = Literal["https", "all", "none"]
@@ -39,8 +40,8 @@ Labels = k8s.meta.v1.LabelSelectorArgs
 EVERY_POD = Labels()
 
 
-def policies(egress: Egress) -> Mapping[str, Spec]:
-    """Name -> policy."""
+def policies(egress: Egress, credentials: Endpoint | None = None) -> Mapping[str, Spec]:
+    """Name -> policy. `credentials`: where jobs get their identity at the cloud, if they do."""
     allowed = {
         "dns": Rule(
             to=[pods_in("kube-system", {"k8s-app": "kube-dns"})],
@@ -57,6 +58,11 @@ def policies(egress: Egress) -> Mapping[str, Spec]:
             ports=[Port(protocol="TCP", port=contract.COORDINATOR_PORT)],
         ),
     }
+    if credentials:
+        allowed["credentials"] = Rule(
+            to=[Peer(ip_block=k8s.networking.v1.IPBlockArgs(cidr=credentials.cidr))],
+            ports=[Port(protocol="TCP", port=credentials.port)],
+        )
     outside = _outside(egress)
     if outside:
         allowed["outside"] = outside

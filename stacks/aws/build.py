@@ -145,7 +145,11 @@ def _bucket(settings: "AwsSettings") -> BucketShape | None:
     storage = settings.storage
     if not storage.bucket:
         return None
-    return BucketShape(retain=storage.retain, cache_gib=storage.bucket_cache_gib)
+    return BucketShape(
+        retain=storage.retain,
+        cache_gib=storage.bucket_cache_gib,
+        job_namespace=settings.jobs.namespace,
+    )
 
 
 def _budget(settings: "AwsSettings") -> BudgetShape | None:

@@ -74,10 +74,11 @@ class Storage(Section):
     """Security groups of development boxes that may mount the file system; default none. Of this
     VPC, or of one that is peered with it in the same region and account."""
     bucket: Flag = False
-    """An S3 bucket for data sets and checkpoints, mounted by jobs as the claim `bucket`; default
-    false. Bytes at rest cost a thirteenth of EFS and traffic nothing, but each opening of a file
-    does: pack small files into large ones (docs/cost.md). Files are written once, from start to
-    end, and cannot be renamed."""
+    """An S3 bucket for data sets and checkpoints, mounted by jobs as the claim `bucket`, and
+    written directly by those whose output is s3://<bucket>/output/...; default false. Bytes at
+    rest cost a thirteenth of EFS and traffic nothing, but each opening of a file does: pack small
+    files into large ones (docs/cost.md). Files in the mount are written once, from start to end,
+    and cannot be renamed."""
     bucket_cache_gib: Annotated[Whole, Field(ge=1, le=10_000)] = 50
     """GiB of a node's disk in which it keeps what it has read from the bucket; default 50, which
     fits beside an image on the default disk. A data set that fits is read from S3 once a node."""

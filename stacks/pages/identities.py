@@ -28,6 +28,7 @@ REASONS: Mapping[str, str] = {
     "prices-identity": "asks EC2 what spot nodes cost in this region",
     "storage-driver-efs-csi-controller-sa": "makes and removes access points of this file system",
     "storage-files-backup": "AWS Backup copies the file system; the policy is AWS's own, and wide",
+    "storage-bucket-jobs": "jobs read the bucket of this stack, and write to its output/",
     "storage-bucket-driver": "lists, reads, writes and deletes in the bucket of this stack",
 }
 """Name of the identity -> what it is for."""

@@ -5,9 +5,10 @@ from typing import Any
 
 import pulumi_kubernetes as k8s
 
-from components.cloud import Pool
+from components.cloud import Cloud, ImageReferences, Pool
 from components.platform.elastic_jobs import ElasticJobs, ElasticJobsArgs
 from components.platform.job_namespace import JobNamespace, JobNamespaceArgs
+from components.platform.job_network import Egress
 from components.platform.researchers import Researchers, ResearchersArgs
 from components.platform.system_network import SystemNetwork, SystemNetworkArgs
 from stacks.recorder import Recording, record
@@ -33,6 +34,22 @@ def pool(**changes: Any) -> Pool:
     return Pool(**values | changes)
 
 
+def cloud(kubernetes: k8s.Provider, **changes: Any) -> Cloud:
+    """A cloud that has one pool, and next to nothing else."""
+    values: dict[str, Any] = {
+        "pools": (pool(),),
+        "volumes": (),
+        "metrics_disk": None,
+        "alert_receiver": None,
+        "prices": None,
+        "job_credentials": None,
+        "images": ImageReferences(training=IMAGE, controller=IMAGE),
+        "ready": (),
+        "outputs": {},
+    }
+    return Cloud(kubernetes=kubernetes, **values | changes)
+
+
 def made(component: Callable[[k8s.Provider], object]) -> Recording:
     """What a component registers when it is the whole program."""
 
@@ -42,17 +59,16 @@ def made(component: Callable[[k8s.Provider], object]) -> Recording:
     return record(program, project="spotrain", stack="test", config={})
 
 
-def job_namespace(**changes: Any) -> Recording:
-    values: dict[str, Any] = {
-        "name": JOBS,
-        "pools": [pool()],
-        "gpu_quota": None,
-        "egress": "https",
-        "after": (),
-    }
-    return made(
-        lambda kube: JobNamespace("jobs", JobNamespaceArgs(**values | changes, kubernetes=kube))
-    )
+def job_namespace(*, egress: Egress = "https", **changes: Any) -> Recording:
+    """`changes`: of the cloud."""
+
+    def component(kube: k8s.Provider) -> None:
+        args = JobNamespaceArgs(
+            name=JOBS, gpu_quota=None, egress=egress, cloud=cloud(kube, **changes)
+        )
+        JobNamespace("jobs", args)
+
+    return made(component)
 
 
 def system_network() -> Recording:

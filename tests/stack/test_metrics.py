@@ -8,7 +8,7 @@ from typing import Any
 import pulumi_kubernetes as k8s
 import pytest
 
-from components.cloud import AlertReceiver, Cloud, CsiVolume, Disk, ImageReferences, Pool
+from components.cloud import AlertReceiver, CsiVolume, Disk, Pool
 from components.manifest import read_manifest
 from components.platform import metrics_values
 from components.platform.alert_routes import alert_config
@@ -18,6 +18,7 @@ from components.platform.observability import Observability, ObservabilityArgs
 from spotrain import contract
 from stacks.platform_schema import Observability as Wanted
 from stacks.recorder import MASK, Recording
+from tests.stack.platform_parts import cloud
 
 VOLUME = "kubernetes:core/v1:PersistentVolume"
 RELEASE = "kubernetes:helm.sh/v3:Release"
@@ -41,22 +42,13 @@ POOL = Pool(
 NO_GPU = Pool(**{**POOL.__dict__, "gpu": contract.NO_GPU, "gpus_per_node": 0})
 
 
-def watch(build: Any, wanted: Wanted, *pools: Pool, **cloud: Any) -> Recording:
+def watch(build: Any, wanted: Wanted, *pools: Pool, **changes: Any) -> Recording:
     """The component on a cloud that has next to nothing."""
 
     def program() -> None:
-        given: dict[str, Any] = {
-            "kubernetes": k8s.Provider("kube"),
-            "pools": pools,
-            "volumes": (),
-            "metrics_disk": None,
-            "alert_receiver": None,
-            "prices": None,
-            "images": ImageReferences(training="t", controller="c"),
-            "ready": (k8s.core.v1.Namespace("node"),),
-            "outputs": {},
-        }
-        Observability("watch", ObservabilityArgs(wanted=wanted, cloud=Cloud(**{**given, **cloud})))
+        kube, node = k8s.Provider("kube"), k8s.core.v1.Namespace("node")
+        made = cloud(kube, **{"pools": pools, "ready": (node,), **changes})
+        Observability("watch", ObservabilityArgs(wanted=wanted, cloud=made))
 
     recording: Recording = build(program)
     return recording
@@ -107,18 +99,8 @@ def test_on_a_disk_of_the_cloud_the_claim_finds_its_volume_and_nothing_else(
             size_gib=20,
             ready=(driver,),
         )
-        cloud = Cloud(
-            kubernetes=kube,
-            pools=(),
-            volumes=(),
-            metrics_disk=disk,
-            alert_receiver=None,
-            prices=None,
-            images=ImageReferences(training="t", controller="c"),
-            ready=(),
-            outputs={},
-        )
-        Observability("watch", ObservabilityArgs(wanted=Wanted(metrics=True), cloud=cloud))
+        made = cloud(kube, metrics_disk=disk)
+        Observability("watch", ObservabilityArgs(wanted=Wanted(metrics=True), cloud=made))
 
     made = build(program)
     volume, release = find.one(made, VOLUME), find.one(made, RELEASE)
@@ -234,18 +216,8 @@ def test_alertmanager_starts_after_the_right_to_tell_people(build: Any, find: An
         kube = k8s.Provider("kube")
         right = k8s.core.v1.Namespace("right")
         receiver = AlertReceiver(kind="webhook_configs", settings={"url": "x"}, ready=(right,))
-        cloud = Cloud(
-            kubernetes=kube,
-            pools=(),
-            volumes=(),
-            metrics_disk=None,
-            alert_receiver=receiver,
-            prices=None,
-            images=ImageReferences(training="t", controller="c"),
-            ready=(),
-            outputs={},
-        )
-        Observability("watch", ObservabilityArgs(wanted=Wanted(metrics=True), cloud=cloud))
+        made = cloud(kube, alert_receiver=receiver)
+        Observability("watch", ObservabilityArgs(wanted=Wanted(metrics=True), cloud=made))
 
     release = find.one(build(program), RELEASE)
     assert any(urn.endswith("::right") for urn in release.depends_on)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from components.cloud import Endpoint
 from components.manifest import read_manifest
 from components.platform import job_network
 from spotrain import contract
@@ -27,6 +28,7 @@ STRANGER = Place(namespace=JOBS, labels={**labels_of(DIGITS), contract.LABEL_JOB
 SYSTEM = contract.SYSTEM_NAMESPACE
 CONTROLLER = Place(namespace=SYSTEM, labels={"app.kubernetes.io/name": contract.CONTROLLER_NAME})
 METADATA = Place(address="169.254.169.254")
+CREDENTIALS = Endpoint(cidr="169.254.170.23/32", port=80)
 
 
 def policies_of(recording: Recording) -> list[Policy]:
@@ -202,3 +204,15 @@ def test_the_model_reads_blocks_as_kubernetes_does(address: IPv4Address) -> None
     reached = may_connect([policy], WORKER, Place(address=str(address)), port=1)
     expected = str(address).startswith("10.") and not str(address).startswith("10.1.")
     assert reached is expected
+
+
+@pytest.mark.parametrize("egress", EGRESS)
+def test_jobs_get_an_identity_at_the_cloud_where_there_is_one_and_at_that_port_alone(
+    jobs_with: dict[job_network.Egress, list[Policy]], egress: job_network.Egress
+) -> None:
+    endpoint = Place(address="169.254.170.23")
+    assert not may_connect(jobs_with[egress], WORKER, endpoint, port=80)
+    policies = policies_of(job_namespace(egress=egress, job_credentials=CREDENTIALS))
+    assert may_connect(policies, WORKER, endpoint, port=80)
+    assert not may_connect(policies, WORKER, endpoint, port=22)
+    assert not may_connect(policies, WORKER, METADATA, port=80)

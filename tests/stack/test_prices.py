@@ -11,15 +11,15 @@ from kubernetes_validate import validate
 
 from components.aws.price_identity import PriceIdentity, PriceIdentityArgs
 from components.aws.reference import ClusterReference
-from components.cloud import Cloud, ImageReferences, PriceSource
+from components.cloud import PriceSource
 from components.manifest import CLASSES, read_manifest
 from components.platform.prices import Prices, PricesArgs
 from spotrain import contract
 from spotrain.clouds.__main__ import parse
 from stacks.recorder import Recording
+from tests.stack.platform_parts import IMAGE, cloud
 
 CRON, CONFIG_MAP = "kubernetes:batch/v1:CronJob", "kubernetes:core/v1:ConfigMap"
-IMAGE = f"example/controller@sha256:{'0' * 64}"
 SOURCE = PriceSource(arguments=("aws", "--region", "us-east-1"), environment={"HOME": "/tmp"})
 
 
@@ -29,18 +29,8 @@ def refresher(build: Any, source: PriceSource | None = SOURCE) -> Recording:
         namespace = k8s.core.v1.Namespace(
             "system", opts=pulumi.ResourceOptions(provider=kubernetes)
         )
-        cloud = Cloud(
-            kubernetes=kubernetes,
-            pools=(),
-            volumes=(),
-            metrics_disk=None,
-            alert_receiver=None,
-            prices=source,
-            images=ImageReferences(training=IMAGE, controller=IMAGE),
-            ready=(),
-            outputs={},
-        )
-        Prices("prices", PricesArgs(cloud=cloud, after=(namespace,)))
+        made = cloud(kubernetes, prices=source)
+        Prices("prices", PricesArgs(cloud=made, after=(namespace,)))
 
     recording: Recording = build(program)
     return recording

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 import pulumi_aws as aws
@@ -16,6 +17,8 @@ from spotrain import contract
 
 DRIVER = "s3.csi.aws.com"
 DRIVER_NAMESPACE, DRIVER_ACCOUNT = "kube-system", "s3-csi-driver-sa"
+JOB_ACCOUNT = "default"
+"""That of pods whose template names none, as those of jobs do."""
 ON_EVERY_NODE = {"node": {"tolerateAllTaints": True}}
 """GPU nodes are tainted."""
 
@@ -28,6 +31,8 @@ class BucketShape:
     """Whether it outlives the stack."""
     cache_gib: int
     """How much of what was read a node keeps on its own disk."""
+    job_namespace: str
+    """Where the pods run that read and write it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +46,8 @@ class BucketMountArgs:
 
 
 class BucketMount(pulumi.ComponentResource):
-    """The bucket, the Mountpoint driver, which may use this bucket and no other, and the volume.
+    """The bucket, the Mountpoint driver, which may use this bucket and no other, and the volume;
+    and the identity by which jobs use it without the driver, as for checkpoints at s3://.
 
     Files are written once, from start to end, and neither renamed nor linked. Each node keeps what
     it read, and asks S3 at every opening whether it is still so: what another node has just written
@@ -62,6 +68,12 @@ class BucketMount(pulumi.ComponentResource):
         bucket = Bucket(
             f"{name}-s3", BucketArgs(retain=args.shape.retain, tags=args.tags), self._child
         )
+        driver_identity = self._identity(
+            "driver", DRIVER_NAMESPACE, DRIVER_ACCOUNT, bucket_rights.reader_and_writer(bucket.arn)
+        )
+        job_identity = self._identity(
+            "jobs", args.shape.job_namespace, JOB_ACCOUNT, bucket_rights.job(bucket.arn)
+        )
         driver = AddOn(
             f"{name}-driver",
             AddOnArgs(
@@ -71,34 +83,36 @@ class BucketMount(pulumi.ComponentResource):
                 configuration=ON_EVERY_NODE,
                 # Its identity is made beside it, as EKS refused one of the add-on's own for long. A
                 # pod that starts before its identity exists never gets one.
-                after=(*args.after, self._identity(bucket)),
+                after=(*args.after, driver_identity),
                 tags=args.tags,
             ),
             self._child,
         ).addon
         self.volume = self._volume(bucket)
         self.outputs = {"bucket": bucket.bucket_name}
-        self.ready = (*bucket.ready, driver)
+        self.ready = (*bucket.ready, driver, job_identity)
         self.register_outputs(dict(self.outputs))
 
-    def _identity(self, bucket: Bucket) -> aws.eks.PodIdentityAssociation:
+    def _identity(
+        self, whose: str, namespace: str, account: str, statements: Sequence[Mapping[str, Any]]
+    ) -> aws.eks.PodIdentityAssociation:
         args = self._args
         role = PodRole(
-            f"{self._name}-driver",
+            f"{self._name}-{whose}",
             PodRoleArgs(
                 cluster_arn=args.cluster.arn,
-                namespace=DRIVER_NAMESPACE,
-                service_account=DRIVER_ACCOUNT,
-                statements=bucket_rights.reader_and_writer(bucket.arn),
+                namespace=namespace,
+                service_account=account,
+                statements=statements,
                 tags=args.tags,
             ),
             self._child,
         )
         return aws.eks.PodIdentityAssociation(
-            f"{self._name}-driver",
+            f"{self._name}-{whose}",
             cluster_name=args.cluster.name,
-            namespace=DRIVER_NAMESPACE,
-            service_account=DRIVER_ACCOUNT,
+            namespace=namespace,
+            service_account=account,
             role_arn=role.arn,
             tags=dict(args.tags),
             opts=pulumi.ResourceOptions(parent=self, depends_on=list(role.ready)),

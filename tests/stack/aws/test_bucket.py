@@ -23,7 +23,7 @@ def mounted(
 ) -> Recording:
     def program() -> None:
         args = BucketMountArgs(
-            shape=BucketShape(retain=retain, cache_gib=50),
+            shape=BucketShape(retain=retain, cache_gib=50, job_namespace="research"),
             cluster=cluster(),
             driver_version=None,
             after=(),
@@ -38,6 +38,7 @@ def mounted(
         pulumi.export("attributes", dict(source.attributes))
         pulumi.export("options", list(source.mount_options))
         pulumi.export("bucket", made.outputs["bucket"])
+        pulumi.export("ready", [resource.urn for resource in made.ready])
 
     recording: Recording = build(program)
     return recording
@@ -50,6 +51,21 @@ def part(recording: Recording, find: Any, name: str) -> dict[str, Any]:
     ).inputs
     assert inputs["bucket"] == "bucket-s3-objects"
     return inputs
+
+
+def accounts(recording: Recording) -> dict[str, tuple[str, str]]:
+    """Identity -> namespace and service account that get it."""
+    found = recording.of_type("aws:eks/podIdentityAssociation:PodIdentityAssociation")
+    return {r.name: (r.inputs["namespace"], r.inputs["serviceAccount"]) for r in found}
+
+
+def rights_in(policy: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Action -> what it may be done to."""
+    return {
+        action: statement["Resource"]
+        for statement in policy["Statement"]
+        for action in statement["Action"]
+    }
 
 
 def test_nobody_outside_reads_it_and_nobody_reads_it_in_the_clear(
@@ -107,11 +123,7 @@ def test_the_driver_may_use_this_bucket_and_no_other(
     build: Any, cluster: MakeCluster, tags: Mapping[str, str], find: Any
 ) -> None:
     policy = find.policies(mounted(build, cluster, tags))["bucket-driver-policy.policy"]
-    rights = {
-        action: statement["Resource"]
-        for statement in policy["Statement"]
-        for action in statement["Action"]
-    }
+    rights = rights_in(policy)
     assert rights.pop("s3:ListBucket") == [ARN]
     assert set(map(tuple, rights.values())) == {(f"{ARN}/*",)}
     assert rights.keys() == {
@@ -129,12 +141,30 @@ def test_the_driver_starts_with_its_identity_on_gpu_nodes_too(
     addon = find.one(recording, "aws:eks/addon:Addon")
     assert addon.inputs["addonName"] == "aws-mountpoint-s3-csi-driver"
     assert any(urn.endswith("PodIdentityAssociation::bucket-driver") for urn in addon.depends_on)
-    identity = find.one(recording, "aws:eks/podIdentityAssociation:PodIdentityAssociation").inputs
-    assert (identity["namespace"], identity["serviceAccount"]) == (
-        "kube-system",
-        "s3-csi-driver-sa",
-    )
+    assert accounts(recording)["bucket-driver"] == ("kube-system", "s3-csi-driver-sa")
     assert json.loads(addon.inputs["configurationValues"]) == {"node": {"tolerateAllTaints": True}}
+
+
+def test_jobs_read_all_of_it_at_s3_and_write_output_alone(
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str], find: Any
+) -> None:
+    recording = mounted(build, cluster, tags)
+    assert accounts(recording)["bucket-jobs"] == ("research", "default")
+    policy = find.policies(recording)["bucket-jobs-policy.policy"]
+    assert rights_in(policy) == {
+        "s3:ListBucket": [ARN],
+        "s3:GetObject": [f"{ARN}/*"],
+        "s3:PutObject": [f"{ARN}/output/*"],
+        "s3:AbortMultipartUpload": [f"{ARN}/output/*"],
+        "s3:DeleteObject": [f"{ARN}/output/*"],
+    }
+
+
+def test_no_job_starts_before_it_has_its_identity(
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str]
+) -> None:
+    ready = mounted(build, cluster, tags).outputs["ready"]
+    assert any(urn.endswith("PodIdentityAssociation::bucket-jobs") for urn in ready)
 
 
 def test_jobs_mount_it_with_a_cache_on_the_nodes_disk(

@@ -112,7 +112,7 @@ def test_only_nodes_mount_until_somebody_is_named(
 def test_data_and_what_guards_it_outlive_a_stack_that_says_so(
     build: Any, cluster: MakeCluster, tags: Mapping[str, str]
 ) -> None:
-    bucket = BucketShape(retain=True, cache_gib=50)
+    bucket = BucketShape(retain=True, cache_gib=50, job_namespace="jobs")
     recording = storage(build, cluster, tags, retain=True, backup_days=35, bucket=bucket)
     kept = {r.type.rsplit(":", 1)[1] for r in recording.resources if r.retain_on_delete}
     assert kept == {
@@ -137,7 +137,7 @@ def test_data_and_what_guards_it_outlive_a_stack_that_says_so(
 def test_nothing_outlives_a_stack_that_does_not_say_so(
     build: Any, cluster: MakeCluster, tags: Mapping[str, str]
 ) -> None:
-    bucket = BucketShape(retain=False, cache_gib=50)
+    bucket = BucketShape(retain=False, cache_gib=50, job_namespace="jobs")
     recording = storage(build, cluster, tags, backup_days=35, bucket=bucket)
     assert [r.name for r in recording.resources if r.retain_on_delete] == []
 
@@ -146,7 +146,7 @@ def test_nothing_that_is_kept_needs_what_is_not(
     build: Any, cluster: MakeCluster, tags: Mapping[str, str]
 ) -> None:
     """A destroy that has to keep the data can still remove everything else."""
-    bucket = BucketShape(retain=True, cache_gib=50)
+    bucket = BucketShape(retain=True, cache_gib=50, job_namespace="jobs")
     recording = storage(build, cluster, tags, retain=True, backup_days=35, bucket=bucket)
     kept = {r.urn for r in recording.resources if r.retain_on_delete}
     custom = {r.urn for r in recording.resources if r.custom}
