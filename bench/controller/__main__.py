@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench.controller import latency, report, throughput, writes
+from bench.controller import latency, progress, report, throughput, writes
 from bench.controller.cluster import CONCURRENCY, WORKERS, bench_on, folder_of_tools
 from bench.machine import machine
 from tests.cluster.server import etcd_for_api_server
@@ -17,7 +17,7 @@ from tests.cluster.server import etcd_for_api_server
 CLIENTS = ("lightkube", "httpx2", "aiohttp")
 
 
-async def measure(trials: int, sizes: list[int], rounds: int) -> dict[str, Any]:
+async def measure(trials: int, sizes: list[int], rounds: int, seconds: float) -> dict[str, Any]:
     with (
         tempfile.TemporaryDirectory() as folder,
         etcd_for_api_server(folder_of_tools(), Path(folder)) as server,
@@ -28,6 +28,7 @@ async def measure(trials: int, sizes: list[int], rounds: int) -> dict[str, Any]:
             found["machine"] = machine()
             found["latency_ms"] = await latency.measure(bench, trials)
             found["writes"] = await writes.measure(bench)
+            found["progress"] = await progress.measure(bench, seconds)
             kept = await throughput.samples(bench)
             found["throughput"] = {"concurrency": CONCURRENCY, "workers": WORKERS, "rounds": []}
             for number, jobs in enumerate(sizes * rounds):
@@ -59,9 +60,10 @@ def main() -> None:
         "--sizes", type=int, nargs="*", default=[100, 500], help="jobs at once, in this order"
     )
     parser.add_argument("--rounds", type=int, default=3, help="of all sizes")
+    parser.add_argument("--seconds", type=float, default=60, help="of progress that is told")
     parser.add_argument("--dry-run", action="store_true", help="keep nothing")
     chosen = parser.parse_args()
-    found = asyncio.run(measure(chosen.trials, chosen.sizes, chosen.rounds))
+    found = asyncio.run(measure(chosen.trials, chosen.sizes, chosen.rounds, chosen.seconds))
     print(report.table(found))
     if not chosen.dry_run:
         report.keep(found)

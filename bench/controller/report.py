@@ -2,9 +2,12 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
+
+from spotrain.controller.progress import REFRESH_SECONDS
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "bench/results/controller.json"
@@ -23,7 +26,13 @@ def put(page: str, text: str) -> str:
 
 
 def table(found: dict[str, Any]) -> str:
-    rows = [*_latency(found["latency_ms"]), *_throughput(found), *_writes(found), *_memory(found)]
+    rows = [
+        *_latency(found["latency_ms"]),
+        *_throughput(found),
+        *_writes(found),
+        *_progress(found["progress"]),
+        *_memory(found),
+    ]
     lines = [
         "| what | measured | beside it | ratio | goal | |",
         "| --- | --- | --- | --- | --- | --- |",
@@ -94,6 +103,21 @@ def _writes(found: dict[str, Any]) -> Iterable[Row]:
         f"{statuses / changes:.2f} a change",
         "<= 3 a change",
         met(statuses <= 3 * changes),
+    )
+
+
+def _progress(told: dict[str, Any]) -> Iterable[Row]:
+    written, seconds = told["written_at"], told["seconds"]
+    gaps = [later - at for at, later in pairwise(written)]
+    # So many fit into the time when one starts it; none at all would be silence, not thrift.
+    most = 1 + int(seconds // REFRESH_SECONDS)
+    yield (
+        f"status writes in {seconds:.0f} s of training",
+        str(len(written)),
+        f"{told['reports']} reports of a step, two a second",
+        f"at least {min(gaps):.1f} s apart" if gaps else "",
+        f"<= 1 per {REFRESH_SECONDS} s",
+        met(0 < len(written) <= most),
     )
 
 

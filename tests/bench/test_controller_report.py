@@ -8,7 +8,12 @@ import pytest
 from bench.controller.report import PAGE, RESULTS, put, table
 
 
-def found(replacement: float = 15.0, jobs_per_s: float = 40.0, mib: float = 90.0) -> dict[str, Any]:
+def found(
+    replacement: float = 15.0,
+    jobs_per_s: float = 40.0,
+    mib: float = 90.0,
+    written_at: tuple[float, ...] = (0.1, 15.2, 30.3),
+) -> dict[str, Any]:
     bare = {"jobs": 500, "jobs_per_s": 45.0}
     ours = {"jobs": 500, "jobs_per_s": jobs_per_s, "peak_mib": mib}
     row = {"jobs": 500, "controller": ours, "lightkube": bare, "httpx2": bare, "aiohttp": bare}
@@ -19,6 +24,7 @@ def found(replacement: float = 15.0, jobs_per_s: float = 40.0, mib: float = 90.0
         "load_after": [2.0],
         "latency_ms": [{"watcher": 10.0, "replacement": replacement}] * 3,
         "writes": {"patch elasticjobs/status": 9, "create pods": 5},
+        "progress": {"seconds": 60.0, "reports": 120, "written_at": written_at},
         "throughput": {"workers": 4, "concurrency": 32, "rounds": [row]},
     }
 
@@ -30,8 +36,17 @@ def test_a_goal_that_is_met_is_told_so() -> None:
     assert "missed" not in text
 
 
-@pytest.mark.parametrize("changes", [{"replacement": 21.0}, {"jobs_per_s": 30.0}, {"mib": 201.0}])
-def test_a_goal_that_is_missed_is_told_so(changes: dict[str, float]) -> None:
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"replacement": 21.0},
+        {"jobs_per_s": 30.0},
+        {"mib": 201.0},
+        {"written_at": tuple(range(0, 60, 10))},
+        {"written_at": ()},
+    ],
+)
+def test_a_goal_that_is_missed_is_told_so(changes: dict[str, Any]) -> None:
     assert table(found(**changes)).count("missed") == 1
 
 

@@ -8,7 +8,7 @@ import pytest
 from spotrain import contract
 from spotrain.controller import kube as kinds
 from spotrain.controller.kube import Object
-from tests.cluster.cluster import ControllerProcess, Namespace, remove, until
+from tests.cluster.cluster import ControllerProcess, Namespace, until
 from tests.cluster.server import ADMIN_TOKEN
 from tests.cluster.strict_api import strict_api
 from tests.controller.builders import document
@@ -117,8 +117,6 @@ async def test_a_job_that_is_deleted_gets_no_more_pods(
     pods = await namespace.until_pods(lambda found: len(found) == 2)
 
     await namespace.kube.delete(kinds.JOBS, namespace.name, "digits", uid=job["metadata"]["uid"])
-    # Without a garbage collector what the old job owned stays, and stands in the new one's way.
-    await remove(namespace.kube, kinds.NETWORK_POLICIES, namespace.name, "digits")
     again = await namespace.submit("digits", 1)
     for pod in pods:
         await namespace.delete_pod(pod)
@@ -128,6 +126,10 @@ async def test_a_job_that_is_deleted_gets_no_more_pods(
         return owners == [again["metadata"]["uid"]]
 
     await namespace.until_pods(is_new)
+    # Without a garbage collector the old job's policy is still there; it protects the new one now.
+    ((policy, *_), _) = await namespace.kube.list_all(kinds.NETWORK_POLICIES, namespace.name)
+    owners = [owner["uid"] for owner in policy["metadata"]["ownerReferences"]]
+    assert owners == [again["metadata"]["uid"]]
 
 
 @pytest.mark.acceptance(7)
