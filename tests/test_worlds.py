@@ -173,7 +173,9 @@ def test_a_drain_past_its_deadline_becomes_a_loss() -> None:
     assert story.said(worlds.Restart) == []
     story.pass_time(0.2)
     assert story.said(worlds.Restart) == [worlds.Restart(world=1, ids=("a", "b"))]
-    assert story.said(worlds.Ended) == [worlds.Ended(world=1, reason=Reason.LOSS)]
+    assert story.said(worlds.Ended) == [
+        worlds.Ended(world=1, reason=Reason.LOSS, message="the planned stop passed its deadline")
+    ]
 
 
 def test_a_second_shorter_notice_shortens_the_drain() -> None:
@@ -309,7 +311,8 @@ def test_when_the_time_is_over_a_majority_is_adopted_and_the_rest_is_lost() -> N
     story, world = Story(number=5), claim(5, "a", "b", "c")
     rejoin(rejoin(story, "a", world), "c", world).pass_time(LIMITS.recovery_seconds)
     assert story.state.world == world
-    assert story.said(worlds.Ended) == [worlds.Ended(world=5, reason=Reason.LOSS)]
+    (ended,) = story.said(worlds.Ended)
+    assert (ended.world, ended.reason) == (5, Reason.LOSS)
 
 
 def test_a_coordinator_that_has_restarted_refuses_no_commit_before_it_knows_the_world() -> None:
@@ -461,7 +464,8 @@ def test_a_world_that_hangs_is_restarted_and_counts_as_a_failure() -> None:
     story = running("a", "b", limits=replace(LIMITS, desired_size=2))
     story.on(worlds.Stalled(world=1, message="no step for 60 s"))
     assert worlds.Restart(world=1, ids=("a", "b")) in story.commands
-    assert worlds.Ended(world=1, reason=Reason.STALL) in story.commands
+    ended = worlds.Ended(world=1, reason=Reason.STALL, message="no step for 60 s")
+    assert ended in story.commands
     story.on(worlds.Stalled(world=1, message="said again"))
     assert story.commands == []
     story.on(*(worlds.Ready(id=id, port=1, world=1) for id in "ab"))
@@ -476,6 +480,15 @@ def test_a_training_that_always_hangs_ends_with_the_reason() -> None:
     story.on(*(worlds.Ready(id=id, port=1, world=1) for id in "ab"))
     assert story.state.outcome == "failed"
     assert "no step for 60 s" in story.state.message
+
+
+def test_ranks_that_fail_while_a_hanging_world_is_left_do_not_hide_what_hung() -> None:
+    story = running("a", "b", limits=replace(LIMITS, desired_size=2, max_restarts=0))
+    story.on(worlds.Stalled(world=1, message="rank 1 hangs"))
+    story.on(worlds.Failed(id="a", world=1, hard=True, message="a peer is gone"))
+    assert story.said(worlds.Ended) == []
+    story.on(worlds.Starting(id="b", world=1))
+    assert "rank 1 hangs" in story.state.message
 
 
 def test_restarts_that_are_used_up_outlive_the_coordinator() -> None:

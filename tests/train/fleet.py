@@ -11,7 +11,7 @@ from pathlib import Path
 
 from spotrain import contract, worlds
 from spotrain.agent.standalone import expect_token
-from spotrain.coordinator.job import JobReport
+from spotrain.coordinator.job import INSPECT_SECONDS, JobReport
 from spotrain.coordinator.server import Coordinator
 
 JOB = "tests/job/uid"
@@ -25,6 +25,7 @@ class Fleet:
     folder: Path
     command: Sequence[str]
     limits: worlds.Limits
+    inspect_seconds: float = INSPECT_SECONDS
     port: int = 0
     agents: dict[str, asyncio.subprocess.Process] = field(default_factory=dict)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -32,7 +33,11 @@ class Fleet:
 
     async def serve(self, *, number: int = 0) -> None:
         """Start a coordinator, at the port of the one before if there was one."""
-        self.coordinator = Coordinator(record=self._record, authorize=expect_token("token"))
+        self.coordinator = Coordinator(
+            record=self._record,
+            authorize=expect_token("token"),
+            inspect_seconds=self.inspect_seconds,
+        )
         self.coordinator.watchers.append(lambda _job: self.changed.set())
         self.coordinator.set_job(JOB, self.limits, number=number)
         self._serving = self.coordinator.serving("127.0.0.1", self.port)
@@ -80,6 +85,12 @@ class Fleet:
     def kill(self, pod: str) -> None:
         self.agents[pod].send_signal(signal.SIGKILL)
 
+    def ranks_of(self, pod: str) -> list[int]:
+        """Process ids of the ranks of an agent."""
+        pid = self.agents[pod].pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return [int(child) for child in children]
+
     def let_finish(self) -> None:
         """Tell scripts/session.py that it has trained enough."""
         (self.folder / "out" / "enough").touch()
@@ -121,10 +132,14 @@ class Fleet:
 
 @asynccontextmanager
 async def fleet(
-    folder: Path, command: Sequence[str], limits: worlds.Limits
+    folder: Path,
+    command: Sequence[str],
+    limits: worlds.Limits,
+    *,
+    inspect_seconds: float = INSPECT_SECONDS,
 ) -> AsyncIterator[Fleet]:
     """A fleet whose agents are all dead when the context is left."""
-    made = Fleet(folder, command, limits)
+    made = Fleet(folder, command, limits, inspect_seconds)
     await made.serve()
     try:
         yield made

@@ -12,7 +12,7 @@ from spotrain import contract, worlds
 from spotrain.ledger.exactness import Exactness, audit
 from spotrain.ledger.samples import read_commits, read_sample_log
 from spotrain.worlds import Limits, Reason
-from tests.train.fleet import JOB, Fleet, fleet
+from tests.train.fleet import JOB, fleet
 
 SCRIPTS = Path(__file__).parent / "scripts"
 SAMPLES = 400
@@ -29,13 +29,6 @@ def audit_of(folder: Path) -> Exactness:
         commits=read_commits(folder / "out" / "checkpoints"),
         consumed=read_sample_log(folder / "samples"),
     )
-
-
-def ranks_of(fleet: Fleet, pod: str) -> list[int]:
-    """Process ids of the ranks of an agent."""
-    pid = fleet.agents[pod].pid
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [int(child) for child in children]
 
 
 @pytest.mark.acceptance(20, 21, 28)
@@ -79,7 +72,7 @@ async def test_survivors_train_on_while_a_killed_rank_starts_anew(tmp_path: Path
         await job.start("a")
         await job.start("b")
         await job.until_step(5, size=2)
-        os.kill(ranks_of(job, "a")[0], signal.SIGKILL)
+        os.kill(job.ranks_of("a")[0], signal.SIGKILL)
         await job.until_step(5, size=1)
         assert job.report.history[-1].members == ("b",)
         report = await job.until_step(5, size=2)
@@ -143,7 +136,7 @@ async def test_ranks_die_with_their_agent(tmp_path: Path) -> None:
     async with fleet(tmp_path, session(tmp_path), LIMITS) as job:
         await job.start("a")
         await job.until_step(2, size=1)
-        (rank,) = ranks_of(job, "a")
+        (rank,) = job.ranks_of("a")
         job.kill("a")
         await job.exit_code("a")
         async with asyncio.timeout(60):

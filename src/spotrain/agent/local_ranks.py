@@ -6,6 +6,7 @@ from collections.abc import Callable
 from torch.distributed.elastic.agent.server.api import RunResult
 
 from spotrain.agent.control import Control, RankMessage
+from spotrain.agent.hang import tell_where_ranks_are
 from spotrain.agent.processes import Place, Ranks
 from spotrain.agent.rank import Assignment
 from spotrain.coordinator import protocol
@@ -100,6 +101,10 @@ class LocalRanks:
     def ask_leave(self, world: int) -> None:
         if self._control is not None:
             self._control.ask_leave(world)
+
+    def tell_where_they_are(self, world: int, send: Callable[[protocol.FromAgent], bool]) -> None:
+        if self._control is not None:
+            tell_where_ranks_are(self._control.folder, self.count, world=world, send=send)
 
     def answer(self, local_rank: int, *, world: int, step: int, accepted: bool | None) -> None:
         if self._control is not None:

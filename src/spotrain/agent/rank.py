@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from spotrain import contract
+from spotrain.agent.marks import Marks
 
 SOCKET_NAME = "control.sock"
 FLAGS_NAME = "flags"
@@ -59,6 +60,8 @@ class Channel:
         self._worlds: queue.Queue[Assignment] = queue.Queue()
         self._answers: queue.Queue[tuple[int, int, bool | None]] = queue.Queue()
         self._local_rank = local_rank
+        self._marks = Marks(folder, local_rank)
+        self._world = 0
         threading.Thread(target=self._receive, name="agent", daemon=True).start()
 
     @classmethod
@@ -72,7 +75,13 @@ class Channel:
         self._send("arrive", survivor=survivor, floor=floor)
 
     def next_world(self) -> Assignment:
-        return self._worlds.get()
+        place = self._worlds.get()
+        self._world = place.number
+        return place
+
+    def mark(self, *, step: int, batches: int) -> None:
+        """Note how far this rank is: `batches` taken since global step `step`. Costs nothing."""
+        self._marks.set(self._world, step, batches)
 
     def is_drain_asked(self, world: int) -> bool:
         return self._flags[DRAIN_FLAG] == world

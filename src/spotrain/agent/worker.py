@@ -162,6 +162,9 @@ class Worker:
             case protocol.Drain(world=number, seconds=seconds):
                 if self._trains_in(number):
                     self._drain(number, seconds)
+            case protocol.Inspect(world=number):
+                if self._trains_in(number):
+                    self._ranks.tell_where_they_are(number, self.send)
             case protocol.Restart(world=number):
                 if self._trains_in(number):
                     self._leave_world(number)

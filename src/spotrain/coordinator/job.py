@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from spotrain import worlds
 from spotrain.coordinator import protocol
+from spotrain.coordinator.inquiry import Inquiry
 from spotrain.worlds import history
 
 logger = logging.getLogger(__name__)
@@ -16,6 +17,8 @@ Record = Callable[[str, int], Awaitable[None]]
 Send = Callable[[str | None], None]
 """Puts a message into a connection's outbox and never waits; None closes the connection."""
 
+INSPECT_SECONDS = 3.0
+"""A world that hangs is ended after this time, whether or not all of its agents have answered."""
 MAX_METRICS = 128
 """Of a job; a script that names its metrics anew at every step must not grow without bound."""
 
@@ -53,6 +56,7 @@ class Job:
     number: int = 0
     leads: Callable[[], bool] = lambda: True
     restarts: int = 0
+    inspect_seconds: float = INSPECT_SECONDS
     sends: dict[str, Send] = field(default_factory=dict)
     uses_session: bool | None = None
     chapters: history.History = ()
@@ -65,6 +69,7 @@ class Job:
         )
         self.since = self.clock()
         self._recording = asyncio.Lock()
+        self._inquiry: Inquiry | None = None
         self._log = logging.LoggerAdapter(logger, {"job": self.key})
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -106,6 +111,35 @@ class Job:
         self.chapters = history.commit(self.chapters, checkpoint)
         self.dispatch(worlds.Saved(checkpoint=checkpoint))
 
+    def stall(self, number: int, cause: str) -> None:
+        """World `number` does no step any more: ask where its ranks are, then have it formed anew.
+
+        Told again, or told of another world, it changes nothing.
+        """
+        world, asked = self.state.world, self._inquiry
+        if world is None or world.number != number or self.state.phase is not worlds.Phase.RUNNING:
+            return
+        if asked is None or asked.world.number != number:
+            self._inquiry = asked = Inquiry(world, cause)
+            self._tell(world.ids, protocol.Inspect(world=number))
+            loop = asyncio.get_running_loop()
+            loop.call_later(self.inspect_seconds, self._conclude, asked)
+
+    def take_inspected(self, pod: str, message: protocol.Inspected) -> None:
+        asked = self._inquiry
+        if asked is not None:
+            asked.take(pod, message)
+            if asked.is_complete:
+                self._conclude(asked)
+
+    def _conclude(self, asked: Inquiry) -> None:
+        if self._inquiry is not asked:
+            return
+        self._inquiry = None
+        for rank, stacks in asked.stacks().items():
+            self._log.info("%s: rank %d hangs or waits in\n%s", self.key, rank, stacks)
+        self.dispatch(worlds.Stalled(world=asked.world.number, message=asked.conclusion()))
+
     def report(self) -> JobReport:
         state, last = self.state, self.chapters[-1] if self.chapters else None
         trains = state.phase in (worlds.Phase.RUNNING, worlds.Phase.DRAINING)
@@ -141,6 +175,7 @@ class Job:
         self.stop()
 
     def stop(self) -> None:
+        self._inquiry = None
         if self._timer is not None:
             self._timer.cancel()
         for task in self._tasks:
@@ -172,9 +207,9 @@ class Job:
                     world=checkpoint.world, step=checkpoint.step, accepted=accepted
                 )
                 self._tell((id,), answer)
-            case worlds.Ended(world=number, reason=reason):
-                self._log.info("%s: world %d ends: %s", self.key, number, reason)
-                self.chapters = history.end(self.chapters, number, reason, self.clock())
+            case worlds.Ended(world=number, reason=reason, message=message):
+                self._log.info("%s: world %d ends: %s %s", self.key, number, reason, message)
+                self.chapters = history.end(self.chapters, number, reason, self.clock(), message)
             case worlds.Close(outcome=outcome, message=message):
                 self._log.info("%s: %s: %s", self.key, outcome, message)
                 self._tell(tuple(self.sends), protocol.Closed(outcome=outcome, message=message))

@@ -14,7 +14,7 @@ from websockets.exceptions import ConnectionClosed
 from spotrain import worlds
 from spotrain.coordinator import protocol
 from spotrain.coordinator.inbox import take
-from spotrain.coordinator.job import Job, JobReport, Record, claim_of
+from spotrain.coordinator.job import INSPECT_SECONDS, Job, JobReport, Record, claim_of
 from spotrain.coordinator.listener import (
     EXPIRY_SECONDS,
     HELLO_SECONDS,
@@ -44,6 +44,7 @@ class Coordinator:
     clock: Callable[[], float] = time.monotonic
     ping_seconds: float = PING_SECONDS
     expiry_seconds: float = EXPIRY_SECONDS
+    inspect_seconds: float = INSPECT_SECONDS
     jobs: dict[str, Job] = field(default_factory=dict)
     watchers: list[Callable[[str], None]] = field(default_factory=list)
 
@@ -66,6 +67,7 @@ class Coordinator:
             number=number,
             leads=self.leads,
             restarts=restarts,
+            inspect_seconds=self.inspect_seconds,
         )
 
     def drop_job(self, key: str) -> None:
@@ -82,7 +84,7 @@ class Coordinator:
     def stall(self, key: str, world: int, message: str) -> None:
         """The controller's word that a world does no step any more: it is left and formed anew."""
         if key in self.jobs:
-            self.jobs[key].dispatch(worlds.Stalled(world=world, message=message))
+            self.jobs[key].stall(world, message)
 
     def report(self, key: str) -> JobReport | None:
         job = self.jobs.get(key)

@@ -6,8 +6,9 @@ from typing import Any
 
 from torch.utils.data import DataLoader, Dataset
 
-from spotrain.agent.rank import Assignment
+from spotrain.agent.rank import Assignment, Channel
 from spotrain.train.sampler import ElasticBatchSampler, Step
+from spotrain.train.solo import SoloChannel
 
 
 @dataclass
@@ -25,6 +26,12 @@ class Position:
     place: Assignment | None = None
     unstepped: list[Step] = field(default_factory=list)
     """Batches handed out since the last step: consumed once that step is done."""
+    channel: Channel | SoloChannel | None = None
+    """Is told how far this rank is, for the day that its world hangs."""
+
+    def take_batch(self, batch: Step) -> None:
+        self.unstepped.append(batch)
+        self.mark()
 
     def take_step(self) -> list[Step]:
         """Count one global step; returns the batches that it consumed."""
@@ -32,7 +39,12 @@ class Position:
         self.step += 1
         if taken:
             self.cursor = taken[-1].cursor
+        self.mark()
         return taken
+
+    def mark(self) -> None:
+        if self.channel is not None:
+            self.channel.mark(step=self.step, batches=len(self.unstepped))
 
     def end_epoch(self) -> None:
         self.epoch += 1
@@ -75,7 +87,7 @@ class ElasticLoader:
             place, sampler = position.place, self._sampler()
             batches = DataLoader(self.dataset, batch_sampler=sampler, **self._options)
             for step, batch in zip(sampler.steps(), batches, strict=True):
-                position.unstepped.append(step)
+                position.take_batch(step)
                 yield batch
                 if position.place is not place:
                     break

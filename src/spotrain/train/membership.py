@@ -84,6 +84,7 @@ class Membership:
                 randomness.seed_all(self._position.seed, place.rank, self._position.step)
         keeper.saved_at = time.monotonic()
         self._progress.enter_world(self._position.step)
+        self._position.mark()
 
     def agree(self, *, is_save_due: bool = False) -> Wish:
         """What all ranks do here together; every rank asks once a step.

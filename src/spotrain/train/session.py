@@ -44,7 +44,7 @@ class Run:
         previous_step: int | None,
     ) -> None:
         self._channel = channel
-        self._position = Position(seed=seed)
+        self._position = Position(seed=seed, channel=channel)
         self._keeper = Keeper(catalogue, saver, self._position, pace)
         self._progress = Progress(channel, self._position, previous_step)
         self._sample_log = SampleLog.from_environment()
@@ -198,6 +198,7 @@ class Run:
         self._require_wanted()
         if step is not None:
             self._position.step = step
+            self._position.mark()
             if self.is_main:
                 self._progress.tell_step(samples=0, metrics={})
         self._is_stopping |= self.membership.agree() is Wish.CHANGE

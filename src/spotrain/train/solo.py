@@ -43,6 +43,9 @@ class SoloChannel:
             restore=None,
         )
 
+    def mark(self, *, step: int, batches: int) -> None:
+        pass
+
     def is_drain_asked(self, world: int) -> bool:
         return self._notice != 0
 

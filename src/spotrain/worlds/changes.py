@@ -189,17 +189,23 @@ def _stall(state: State, event: Stalled) -> Step:
     return break_world(state, Reason.STALL, event.message)
 
 
+def _is_graver(state: State, reason: Reason) -> bool:
+    """Whether a world's end has this reason, and not the one that is known already."""
+    if state.ending is Reason.STALL and reason is Reason.FAILURE:
+        return False  # who hangs is ended, and others fail with it: what hung is the reason
+    is_known = state.ending is reason and state.ending_message != ""
+    return state.ending is not Reason.LOSS and not is_known
+
+
 def break_world(state: State, reason: Reason, message: str) -> Step:
     """The current world is over without agreement: all of its members must leave it now."""
     assert state.world is not None
-    graver = state.ending is None or not (
-        state.ending is Reason.LOSS or (state.ending is reason and state.ending_message)
-    )
+    graver = _is_graver(state, reason)
     ended = replace(state, phase=Phase.WAITING, drain_deadline=None, growth_since=None)
     commands: list[Command] = []
     if graver:
         ended = replace(ended, ending=reason, ending_message=message)
-        commands.append(Ended(world=state.world.number, reason=reason))
+        commands.append(Ended(world=state.world.number, reason=reason, message=message))
     if trains(state):
         # To all of them: an agent that is not in that world knows it, and does nothing.
         ids = tuple(m.id for m in ended.seated() if m.state is not MemberState.FINISHED)

@@ -204,6 +204,8 @@ class Ended:
 
     world: int
     reason: Reason
+    message: str = ""
+    """What is known beyond the reason: the failure's words, who is gone, which ranks hung."""
 
 
 @dataclass(frozen=True, kw_only=True)

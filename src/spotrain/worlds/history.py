@@ -24,6 +24,8 @@ class Chapter:
     ended_at: float | None = None
     """When its end was decided: the notice, the growth, the loss."""
     reason: Reason | None = None
+    message: str = ""
+    """What is known of its end beyond the reason."""
     pause_seconds: float | None = None
     """From its end's decision to the first step of the next world."""
     steps_lost: int | None = None
@@ -41,12 +43,12 @@ def publish(history: History, world: World, now: float) -> History:
     return (*history, Chapter(number=world.number, members=world.ids, published_at=now))
 
 
-def end(history: History, number: int, reason: Reason, now: float) -> History:
+def end(history: History, number: int, reason: Reason, now: float, message: str = "") -> History:
     """A later and graver reason replaces the first one; the time stays that of the first."""
 
     def ended(chapter: Chapter) -> Chapter:
         at = chapter.ended_at if chapter.ended_at is not None else now
-        return replace(chapter, ended_at=at, reason=reason)
+        return replace(chapter, ended_at=at, reason=reason, message=message)
 
     return _change(history, number, ended)
 

@@ -1,14 +1,17 @@
 """A small regression on the training library, until the file OUTPUT/enough is there.
 
     session.py OUTPUT [--pause SECONDS] [--epochs N] [--fail-at STEP] [--hang-at STEP]
+               [--hang-in-data SAMPLE] [--hang-in-abort] [--ballast BYTES]
 
 The ranks look for the file together at the end of each epoch, so that a test decides when the job
 is over, however fast the machine is.
 """
 
 import argparse
+import os
 import time
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -24,8 +27,48 @@ parser.add_argument("--pause", type=float, default=0.02)
 parser.add_argument("--epochs", type=int, default=100_000)
 parser.add_argument("--fail-at", type=int)
 parser.add_argument("--hang-at", type=int, help="rank 0 hangs there, once")
+parser.add_argument("--hang-in-data", type=int, help="rank 1 hangs at its Nth sample, once")
+parser.add_argument("--hang-in-abort", action="store_true", help="rank 0 leaves no broken world")
+parser.add_argument("--ballast", type=int, default=0, help="bytes more in each checkpoint")
 options = parser.parse_args()
 HUNG = options.output / "hung"
+
+
+def hang() -> None:
+    HUNG.touch()
+    time.sleep(3600)
+
+
+class Samples(TensorDataset):
+    reads = 0
+
+    def __getitem__(self, index: int) -> Any:
+        self.reads += 1
+        is_there = self.reads == options.hang_in_data and os.environ["RANK"] == "1"
+        if is_there and not HUNG.exists():
+            hang()
+        return tuple(tensor[index] for tensor in self.tensors)
+
+
+class Ballast:
+    """Makes a checkpoint so large that a limit can hit it and nothing else."""
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"bytes": torch.zeros(options.ballast, dtype=torch.uint8)}
+
+    def load_state_dict(self, _: dict[str, Any]) -> None:
+        pass
+
+
+def hang_in_abort() -> None:
+    if os.environ["RANK"] == "0" and not HUNG.exists():
+        hang()
+    leave()
+
+
+leave = torch.distributed.destroy_process_group
+if options.hang_in_abort:
+    vars(torch.distributed)["destroy_process_group"] = hang_in_abort
 
 
 def train(run: elastic.Run) -> None:
@@ -34,8 +77,8 @@ def train(run: elastic.Run) -> None:
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
     wrapped = run.wrap(model)
     x = torch.randn(SAMPLES, 8, generator=torch.Generator().manual_seed(1))
-    loader = run.loader(TensorDataset(x, x.sum(1, keepdim=True)), batch_size=4)
-    run.track(model=wrapped, optimizer=optimizer)
+    loader = run.loader(Samples(x, x.sum(1, keepdim=True)), batch_size=4)
+    run.track(model=wrapped, optimizer=optimizer, ballast=Ballast())
     for _epoch in run.epochs(options.epochs):
         for features, target in loader:
             loss = ((wrapped(features) - target) ** 2).mean()
@@ -46,8 +89,7 @@ def train(run: elastic.Run) -> None:
             if run.steps_done == options.fail_at:
                 raise ValueError("the script has a fault")
             if run.steps_done == options.hang_at and run.is_main and not HUNG.exists():
-                HUNG.touch()
-                time.sleep(3600)
+                hang()
             run.step(loss=loss)
             print(f"world {run.world} rank {run.rank} of {run.world_size}", flush=True)
         own = sum(float(weights.detach().sum()) for weights in model.parameters())

@@ -127,6 +127,27 @@ class Progress:
     metrics: Mapping[str, float] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, kw_only=True)
+class RankState:
+    """How far a rank has come in a world that does no step any more."""
+
+    local_rank: int
+    step: int | None = None
+    """Global steps done; None: it has not begun to train in this world."""
+    batches: int = 0
+    """Taken from the data loader since that step."""
+    place: str = ""
+    """The line that its main thread is in, or why that cannot be told."""
+    stacks: str = ""
+    """Of all its threads, the main one first; cut short to fit into a message."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inspected:
+    world: int
+    ranks: tuple[RankState, ...]
+
+
 # --- From the coordinator ---------------------------------------------------------------------
 
 
@@ -145,6 +166,13 @@ class Drain:
 
 @dataclass(frozen=True, kw_only=True)
 class Restart:
+    world: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inspect:
+    """The world does no step any more and is about to be ended: say where its ranks are."""
+
     world: int
 
 
@@ -195,7 +223,17 @@ FromAgent = (
     | Commit
     | Saved
     | Progress
+    | Inspected
 )
 FromCoordinator = (
-    Welcome | NewWorld | Drain | Restart | Release | CommitAnswer | Closed | Refused | NotLeader
+    Welcome
+    | NewWorld
+    | Drain
+    | Inspect
+    | Restart
+    | Release
+    | CommitAnswer
+    | Closed
+    | Refused
+    | NotLeader
 )
