@@ -210,7 +210,7 @@ def test_commits_are_accepted_from_members_of_the_current_world_only() -> None:
     def answer(story: Story, id: str, world: int) -> bool:
         story.on(worlds.CommitAsked(id=id, checkpoint=Checkpoint(world, 5)))
         (said,) = story.said(worlds.AnswerCommit)
-        return said.accepted
+        return said.accepted is True
 
     story = running("a", "b", "c")
     assert answer(story, "a", 1)
@@ -292,8 +292,8 @@ def claim(number: int, *ids: str) -> worlds.World:
     return worlds.World(number=number, seats=seats, store_port=1, restore=None)
 
 
-def rejoin(story: Story, id: str, world: worlds.World) -> Story:
-    return story.on(worlds.Joined(id=id, address=id, ranks=1, claim=world))
+def rejoin(story: Story, id: str, world: worlds.World, *, left: bool = False) -> Story:
+    return story.on(worlds.Joined(id=id, address=id, ranks=1, claim=world, left=left))
 
 
 @pytest.mark.acceptance(22)
@@ -305,6 +305,58 @@ def test_after_its_restart_the_coordinator_waits_until_the_whole_world_is_back()
     rejoin(story, "b", world)
     assert (story.state.phase, story.state.world) == (Phase.RUNNING, world)
     assert story.said(worlds.Restart) == []
+
+
+def test_once_a_majority_is_back_the_others_are_waited_for_a_moment_only() -> None:
+    story, world = Story(number=5), claim(5, "a", "b", "c")
+    rejoin(rejoin(story, "a", world), "b", world).pass_time(LIMITS.return_seconds - 1)
+    assert story.state.phase is Phase.WAITING
+    story.pass_time(1)
+    assert [(end.world, end.reason) for end in story.said(worlds.Ended)] == [(5, Reason.LOSS)]
+    assert story.said(worlds.Restart) == [worlds.Restart(world=5, ids=("a", "b"))]
+
+
+def test_a_majority_that_goes_again_is_waited_for_anew() -> None:
+    story, world = Story(number=5), claim(5, "a", "b", "c")
+    rejoin(rejoin(story, "a", world), "b", world).pass_time(LIMITS.return_seconds - 1)
+    story.on(worlds.Lost(id="b")).pass_time(1)
+    assert story.state.phase is Phase.WAITING
+    rejoin(story, "b", world).pass_time(1)
+    assert story.state.phase is Phase.WAITING
+
+
+def test_survivors_of_a_loss_while_the_coordinator_was_away_form_a_world_in_a_moment() -> None:
+    """Their collectives failed, so all that is left of the world is out of it."""
+    story, world = Story(number=5), claim(5, "a", "b", "c")
+    for id in "bc":
+        rejoin(story, id, world, left=True)
+    story.on(*(worlds.Ready(id=id, port=1, survivor=True, world=5) for id in "bc"))
+    assert story.published == []
+    assert story.pass_time(LIMITS.return_seconds).world.ids == ("b", "c")
+
+
+def test_a_world_that_all_its_members_have_left_is_followed_at_once() -> None:
+    story, world = Story(number=5), claim(5, "a", "b")
+    for id in "ab":
+        rejoin(story, id, world, left=True)
+    story.on(*(worlds.Ready(id=id, port=1, survivor=True, world=5) for id in "ba"))
+    assert (story.world.number, story.world.ids) == (6, ("a", "b"))
+
+
+def test_a_planned_stop_that_some_have_finished_already_is_not_broken_off() -> None:
+    story, world = Story(number=5), claim(5, "a", "b")
+    rejoin(story, "a", world, left=True).on(worlds.Ready(id="a", port=1, survivor=True, world=5))
+    rejoin(story, "b", world)
+    assert story.said(worlds.Restart) == []
+    story.on(worlds.Drained(id="b", world=5), worlds.Ready(id="b", port=1, world=5, survivor=True))
+    assert (story.world.number, story.world.ids) == (6, ("a", "b"))
+
+
+def test_members_of_an_older_world_are_called_back_when_a_newer_one_is_adopted() -> None:
+    story = rejoin(Story(number=5), "z", claim(3, "z"))
+    rejoin(story, "a", claim(5, "a"))
+    assert story.said(worlds.Restart) == [worlds.Restart(world=3, ids=("z",))]
+    assert story.state.phase is Phase.RUNNING
 
 
 def test_when_the_time_is_over_a_majority_is_adopted_and_the_rest_is_lost() -> None:
@@ -319,7 +371,8 @@ def test_a_coordinator_that_has_restarted_refuses_no_commit_before_it_knows_the_
     """A refusal would tell the rank that its world is over, and end the world by that."""
     story, world = Story(number=5), claim(5, "a", "b")
     rejoin(story, "a", world).on(worlds.CommitAsked(id="a", checkpoint=Checkpoint(5, 9)))
-    assert story.said(worlds.AnswerCommit) == []
+    (unknown,) = story.said(worlds.AnswerCommit)
+    assert unknown.accepted is None
     rejoin(story, "b", world).on(worlds.CommitAsked(id="a", checkpoint=Checkpoint(5, 9)))
     (said,) = story.said(worlds.AnswerCommit)
     assert said.accepted

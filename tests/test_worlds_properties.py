@@ -170,7 +170,8 @@ class Stories(RuleBasedStateMachine):
         )
         answers = [c for c in commands if isinstance(c, worlds.AnswerCommit)]
         if before.recover_until is not None and before.phase is not Phase.CLOSED:
-            assert answers == []  # it may be the present world's: a refusal would end that
+            # It may be the present world's: a refusal would end that.
+            assert [answer.accepted for answer in answers] == [None]
             return
         (answer,) = answers
         if answer.accepted:
@@ -189,8 +190,11 @@ class Stories(RuleBasedStateMachine):
         for agent in list(self.living.values()):
             in_world = agent.doing in ("training", "draining", "leaving", "drained")
             known = [world for world in self.published if world.number == agent.world]
-            claim = known[0] if in_world and known else None
-            self.on(worlds.Joined(id=agent.id, address=agent.id, ranks=1, claim=claim))
+            claim = known[0] if known else None
+            joined = worlds.Joined(
+                id=agent.id, address=agent.id, ranks=1, claim=claim, left=not in_world
+            )
+            self.on(joined)
             if agent.on_notice:
                 self.on(worlds.Leaving(id=agent.id, seconds=60))
             if agent.doing == "ready":

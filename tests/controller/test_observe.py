@@ -16,7 +16,7 @@ from spotrain.controller.observe import (
     view_pod,
     view_world,
 )
-from spotrain.coordinator.job import JobReport
+from spotrain.coordinator.report import JobReport
 from spotrain.job import ElasticJob, JobError
 from spotrain.worlds import Phase
 from tests.controller.builders import NOW, document

@@ -20,7 +20,7 @@ from spotrain.coordinator.server import Coordinator
 
 JOB = "ns/job/uid"
 LIMITS = worlds.Limits(min_size=1, max_size=2, desired_size=1, growth_delay_seconds=0)
-HELLO = protocol.Hello(version=1, job=JOB, pod="a", address="127.0.0.1", ranks=1)
+HELLO = protocol.Hello(version=protocol.VERSION, job=JOB, pod="a", address="127.0.0.1", ranks=1)
 
 
 @asynccontextmanager
@@ -54,7 +54,7 @@ async def join(agent: ClientConnection, pod: str = "a", port: int = 1) -> Any:
 
 async def test_a_ready_agent_gets_a_world_that_names_its_store() -> None:
     async with serving() as (_, url), connection(url) as agent:
-        assert await join(agent, port=4711) == protocol.Welcome(version=1)
+        assert await join(agent, port=4711) == protocol.Welcome(version=protocol.VERSION)
         world = await hear(agent)
         assert (world.number, world.store_port, world.seats[0].id) == (1, 4711, "a")
 
@@ -148,7 +148,9 @@ async def test_a_newcomer_learns_whether_the_script_uses_the_library() -> None:
         while await hear(a) != protocol.CommitAnswer(world=9, step=9, accepted=False):
             pass
         async with connection(url) as b:
-            assert await join(b, "b") == protocol.Welcome(version=1, uses_session=True)
+            assert await join(b, "b") == protocol.Welcome(
+                version=protocol.VERSION, uses_session=True
+            )
 
 
 async def test_agents_of_a_deleted_job_are_told_and_sent_away() -> None:
@@ -204,7 +206,7 @@ async def test_a_coordinator_that_does_not_lead_sends_the_agent_to_the_next_addr
                 welcome = await asyncio.to_thread(received.get, timeout=60)
             finally:
                 await asyncio.to_thread(client.close)
-    assert welcome == protocol.Welcome(version=1)
+    assert welcome == protocol.Welcome(version=protocol.VERSION)
 
 
 async def test_an_address_where_nobody_answers_does_not_keep_the_agent_from_the_next() -> None:
@@ -221,7 +223,7 @@ async def test_an_address_where_nobody_answers_does_not_keep_the_agent_from_the_
             welcome = await asyncio.to_thread(received.get, timeout=60)
         finally:
             await asyncio.to_thread(client.close)
-    assert welcome == protocol.Welcome(version=1)
+    assert welcome == protocol.Welcome(version=protocol.VERSION)
 
 
 def test_every_address_behind_a_name_is_known() -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from spotrain import contract, worlds
 from spotrain.agent.standalone import expect_token
-from spotrain.coordinator.job import INSPECT_SECONDS, JobReport
+from spotrain.coordinator.job import INSPECT_SECONDS
+from spotrain.coordinator.report import JobReport
 from spotrain.coordinator.server import Coordinator
 
 JOB = "tests/job/uid"

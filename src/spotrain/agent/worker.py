@@ -105,7 +105,7 @@ class Worker:
 
     def hello(self) -> protocol.Hello:
         """Called by the connection's thread; reads single fields only."""
-        in_world = self.stage in (Stage.TRAINING, Stage.LEAVING, Stage.FINISHED)
+        is_in_world = self.stage in (Stage.TRAINING, Stage.LEAVING, Stage.FINISHED)
         notice_by = self._notice_by
         return protocol.Hello(
             version=protocol.VERSION,
@@ -114,7 +114,8 @@ class Worker:
             address=self.address,
             ranks=self._ranks.count,
             uses_session=self.uses_session,
-            world=self.world if in_world else None,
+            world=self.world,
+            left=not is_in_world,
             finished=self.stage is Stage.FINISHED,
             leaving_seconds=None if notice_by is None else max(0.0, notice_by - self.clock()),
         )
@@ -197,6 +198,8 @@ class Worker:
                 self._start_ahead()
             case Stage.IDLE:
                 self._say_ready(survivor=False)
+            case Stage.STARTING:
+                self.send(protocol.Starting(world=self._world_number))
             case Stage.WAITING:
                 self._say_ready(survivor=self._ranks.all_survived)
             case Stage.FINISHED if self.world is not None:

@@ -12,7 +12,6 @@ from collections.abc import Coroutine
 from typing import Any, Final
 
 from lightkube.core.exceptions import ConfigError
-from websockets.asyncio.server import ServerConnection
 
 from spotrain.controller import logs, trust
 from spotrain.controller.kube import FAULTS, Kube, connected
@@ -21,6 +20,7 @@ from spotrain.controller.meters import Meters
 from spotrain.controller.probes import answering
 from spotrain.controller.settings import Settings, SettingsError
 from spotrain.controller.term import Term
+from spotrain.coordinator.connection import AgentConnection
 from spotrain.coordinator.listener import listening, turn_away
 from spotrain.coordinator.server import Coordinator
 
@@ -67,7 +67,7 @@ class Controller:
             logger.info("listening for agents on port %d, for jobs of %s", port, where)
             await asyncio.Event().wait()
 
-    async def _serve_agent(self, connection: ServerConnection) -> None:
+    async def _serve_agent(self, connection: AgentConnection) -> None:
         if self._coordinator is None:
             await turn_away(connection)
         else:

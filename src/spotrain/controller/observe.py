@@ -11,7 +11,7 @@ from spotrain.controller.model import BudgetView, NodeView, PodView, Taint, Worl
 from spotrain.controller.outdated import MADE_OF_ANNOTATION
 from spotrain.controller.status import JobStatus
 from spotrain.controller.stored import read_status
-from spotrain.coordinator.job import JobReport
+from spotrain.coordinator.report import JobReport
 from spotrain.job import ElasticJob, JobError, parse_job, worker_container
 
 DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"

@@ -91,7 +91,7 @@ class Term:
         with self._meters.observing(
             jobs=JobCollector(self.cluster, self.coordinator),
             waiting=lambda: sum(keeper.is_waiting for keeper, _ in self._keepers.values()),
-            connections=lambda: sum(len(job.sends) for job in self.coordinator.jobs.values()),
+            connections=lambda: sum(len(job.outboxes) for job in self.coordinator.jobs.values()),
         ):
             try:
                 async with asyncio.TaskGroup() as group:

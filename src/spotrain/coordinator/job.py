@@ -2,43 +2,26 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from spotrain import worlds
 from spotrain.coordinator import protocol
 from spotrain.coordinator.inquiry import Inquiry
+from spotrain.coordinator.outbox import Outbox
+from spotrain.coordinator.report import JobReport
+from spotrain.coordinator.wording import claim_of, publication
 from spotrain.worlds import history
 
 logger = logging.getLogger(__name__)
 
 Record = Callable[[str, int], Awaitable[None]]
 """Makes a job's world number durable before the world is published."""
-Send = Callable[[str | None], None]
-"""Puts a message into a connection's outbox and never waits; None closes the connection."""
 
 INSPECT_SECONDS = 3.0
 """A world that hangs is ended after this time, whether or not all of its agents have answered."""
 MAX_METRICS = 128
 """Of a job; a script that names its metrics anew at every step must not grow without bound."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class JobReport:
-    """What the coordinator knows of a job, for the controller and the ledger."""
-
-    number: int
-    size: int
-    phase: worlds.Phase
-    since: float
-    """When the present world was published, in seconds of the coordinator's clock."""
-    step: int
-    epoch: int
-    metrics: Mapping[str, float]
-    outcome: str
-    message: str
-    restarts: int
-    history: history.History
 
 
 @dataclass
@@ -57,7 +40,8 @@ class Job:
     leads: Callable[[], bool] = lambda: True
     restarts: int = 0
     inspect_seconds: float = INSPECT_SECONDS
-    sends: dict[str, Send] = field(default_factory=dict)
+    outboxes: dict[str, Outbox] = field(default_factory=dict)
+    """By pod: the connected agents."""
     uses_session: bool | None = None
     chapters: history.History = ()
     metrics: dict[str, float] = field(default_factory=dict)
@@ -89,6 +73,28 @@ class Job:
         self._arm()
         if commands or self.state.phase is not phase:
             self.changed(self.key)
+
+    def welcome(self, hello: protocol.Hello, outbox: Outbox) -> None:
+        """Take an agent in that may join, with all that its hello says."""
+        if hello.pod in self.outboxes:  # a second connection of the same pod: the first is dead
+            self.cut(hello.pod)
+        if hello.uses_session is not None:
+            self.uses_session = hello.uses_session
+        self.outboxes[hello.pod] = outbox
+        welcome = protocol.Welcome(version=hello.version, uses_session=self.uses_session)
+        outbox.put(protocol.encode(welcome))
+        self.dispatch(
+            worlds.Joined(
+                id=hello.pod,
+                address=hello.address,
+                ranks=hello.ranks,
+                claim=claim_of(hello.world) if hello.world is not None else None,
+                finished=hello.finished,
+                left=hello.left,
+            )
+        )
+        if hello.leaving_seconds is not None:
+            self.dispatch(worlds.Leaving(id=hello.pod, seconds=hello.leaving_seconds))
 
     def take_progress(self, message: protocol.Progress) -> None:
         if self.state.world is None or message.world != self.state.world.number:
@@ -141,37 +147,24 @@ class Job:
         self.dispatch(worlds.Stalled(world=asked.world.number, message=asked.conclusion()))
 
     def report(self) -> JobReport:
-        state, last = self.state, self.chapters[-1] if self.chapters else None
-        trains = state.phase in (worlds.Phase.RUNNING, worlds.Phase.DRAINING)
-        steps = [c.last_step for c in self.chapters if c.last_step is not None]
-        return JobReport(
-            number=last.number if last else state.number,
-            size=state.world.size if state.world and trains else 0,
-            phase=state.phase,
-            since=self.since,
-            step=steps[-1] if steps else 0,
-            epoch=self.epoch,
-            metrics=dict(self.metrics),
-            outcome=state.outcome,
-            message=state.message,
-            restarts=state.restarts,
-            history=self.chapters,
+        return JobReport.of(
+            self.state, self.chapters, since=self.since, epoch=self.epoch, metrics=self.metrics
         )
 
     def cut(self, pod: str) -> None:
         """A member is gone, or replaced: close what connection it has, and say that it is lost."""
-        send = self.sends.pop(pod, None)
-        if send is not None:
-            send(None)
+        outbox = self.outboxes.pop(pod, None)
+        if outbox is not None:
+            outbox.close()
         self.dispatch(worlds.Lost(id=pod))
 
     def dismiss(self, message: protocol.Refused | protocol.NotLeader) -> None:
         """The job is none of ours any more: tell every agent why, and hear no more of them."""
         farewell = protocol.encode(message)
-        for send in self.sends.values():
-            send(farewell)
-            send(None)
-        self.sends.clear()
+        for outbox in self.outboxes.values():
+            outbox.put(farewell)
+            outbox.close()
+        self.outboxes.clear()
         self.stop()
 
     def stop(self) -> None:
@@ -203,16 +196,13 @@ class Job:
             case worlds.Release(world=number, ids=ids):
                 self._tell(ids, protocol.Release(world=number))
             case worlds.AnswerCommit(id=id, checkpoint=checkpoint, accepted=accepted):
-                answer = protocol.CommitAnswer(
-                    world=checkpoint.world, step=checkpoint.step, accepted=accepted
-                )
-                self._tell((id,), answer)
+                self._answer(id, checkpoint, accepted)
             case worlds.Ended(world=number, reason=reason, message=message):
                 self._log.info("%s: world %d ends: %s %s", self.key, number, reason, message)
                 self.chapters = history.end(self.chapters, number, reason, self.clock(), message)
             case worlds.Close(outcome=outcome, message=message):
                 self._log.info("%s: %s: %s", self.key, outcome, message)
-                self._tell(tuple(self.sends), protocol.Closed(outcome=outcome, message=message))
+                self._tell(tuple(self.outboxes), protocol.Closed(outcome=outcome, message=message))
 
     async def _record(self, number: int) -> None:
         """Until it succeeds: without a durable number no world can be published."""
@@ -228,11 +218,20 @@ class Job:
                     pause = min(5.0, 2 * pause)
         self.dispatch(worlds.Recorded(number=number))
 
+    def _answer(self, pod: str, checkpoint: worlds.Checkpoint, accepted: bool | None) -> None:
+        outbox = self.outboxes.get(pod)
+        if accepted is None and outbox is not None and outbox.version < 2:
+            return  # it knows no such answer; it asks again when none has come
+        answer = protocol.CommitAnswer(
+            world=checkpoint.world, step=checkpoint.step, accepted=accepted
+        )
+        self._tell((pod,), answer)
+
     def _tell(self, ids: tuple[str, ...], message: protocol.FromCoordinator) -> None:
         text = protocol.encode(message)
         for id in ids:
-            if id in self.sends:  # who has just gone is about to be reported as lost
-                self.sends[id](text)
+            if id in self.outboxes:  # who has just gone is about to be reported as lost
+                self.outboxes[id].put(text)
 
     def _arm(self) -> None:
         if self._timer is not None:
@@ -244,28 +243,3 @@ class Job:
             delay = max(0.0, due - self.clock()) + 0.001
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(delay, self.dispatch, worlds.Tick())
-
-
-def publication(world: worlds.World) -> protocol.NewWorld:
-    seats = tuple(
-        protocol.SeatInfo(id=seat.id, address=seat.address, ranks=seat.ranks)
-        for seat in world.seats
-    )
-    restore = None
-    if world.restore is not None:
-        restore = protocol.CheckpointInfo(world=world.restore.world, step=world.restore.step)
-    return protocol.NewWorld(
-        number=world.number, seats=seats, store_port=world.store_port, restore=restore
-    )
-
-
-def claim_of(message: protocol.NewWorld) -> worlds.World:
-    seats = tuple(
-        worlds.Seat(id=seat.id, address=seat.address, ranks=seat.ranks) for seat in message.seats
-    )
-    restore = None
-    if message.restore is not None:
-        restore = worlds.Checkpoint(message.restore.world, message.restore.step)
-    return worlds.World(
-        number=message.number, seats=seats, store_port=message.store_port, restore=restore
-    )

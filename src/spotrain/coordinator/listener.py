@@ -4,42 +4,54 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from http import HTTPStatus
+from typing import cast
 
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from spotrain.coordinator import protocol
+from spotrain.coordinator.connection import CLOSE_SECONDS, AgentConnection
+from spotrain.coordinator.gate import Gate
+from spotrain.coordinator.limits import DEFAULT, ServerLimits
 
 HELLO_SECONDS = 10.0
 """A connection that has not said hello by then is closed."""
 PING_SECONDS = 1.0
 EXPIRY_SECONDS = 5.0
 """An agent that has not answered a ping for so long is lost."""
+QUEUED_FRAMES = 4
+"""Of one connection, before its input is left with its sender."""
 
 
 @asynccontextmanager
 async def listening(
-    handler: Callable[[ServerConnection], Awaitable[None]],
+    handler: Callable[[AgentConnection], Awaitable[None]],
     host: str,
     port: int,
     *,
     tls: ssl.SSLContext | None = None,
     ping_seconds: float = PING_SECONDS,
     expiry_seconds: float = EXPIRY_SECONDS,
+    limits: ServerLimits = DEFAULT,
 ) -> AsyncIterator[int]:
     """Give each agent's connection to `handler`; yields the port (0 asks for a free one)."""
     server = await serve(
-        handler,
+        cast(Callable[[ServerConnection], Awaitable[None]], handler),
         host,
         port,
         ssl=tls,
         max_size=protocol.MAX_MESSAGE_BYTES,
         ping_interval=ping_seconds,
         ping_timeout=expiry_seconds,
+        close_timeout=CLOSE_SECONDS,
+        open_timeout=HELLO_SECONDS,
+        max_queue=QUEUED_FRAMES,
         compression=None,
-        process_request=_answer_health,
+        process_request=_answer_request,
+        create_connection=cast(type[ServerConnection], partial(AgentConnection, gate=Gate(limits))),
         server_header=None,
     )
     try:
@@ -63,7 +75,10 @@ async def say_not_leader(connection: ServerConnection) -> None:
     await connection.close()
 
 
-def _answer_health(connection: ServerConnection, request: Request) -> Response | None:
+def _answer_request(connection: ServerConnection, request: Request) -> Response | None:
+    assert isinstance(connection, AgentConnection)
+    if connection.refusal:
+        return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, connection.refusal + "\n")
     if request.path == "/healthz":
         return connection.respond(HTTPStatus.OK, "ok\n")
     return None

@@ -5,16 +5,19 @@ import logging
 import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
+from websockets.frames import CloseCode
 
 from spotrain import worlds
 from spotrain.coordinator import protocol
+from spotrain.coordinator.admission import refusal_of
+from spotrain.coordinator.connection import AgentConnection
 from spotrain.coordinator.inbox import take
-from spotrain.coordinator.job import INSPECT_SECONDS, Job, JobReport, Record, claim_of
+from spotrain.coordinator.job import INSPECT_SECONDS, Job, Record
+from spotrain.coordinator.limits import DEFAULT, ServerLimits
 from spotrain.coordinator.listener import (
     EXPIRY_SECONDS,
     HELLO_SECONDS,
@@ -22,6 +25,8 @@ from spotrain.coordinator.listener import (
     listening,
     say_not_leader,
 )
+from spotrain.coordinator.outbox import Outbox
+from spotrain.coordinator.report import JobReport
 
 logger = logging.getLogger(__name__)
 
@@ -45,8 +50,11 @@ class Coordinator:
     ping_seconds: float = PING_SECONDS
     expiry_seconds: float = EXPIRY_SECONDS
     inspect_seconds: float = INSPECT_SECONDS
+    limits: ServerLimits = DEFAULT
     jobs: dict[str, Job] = field(default_factory=dict)
     watchers: list[Callable[[str], None]] = field(default_factory=list)
+    ignored: protocol.Ignored = field(default_factory=protocol.Ignored)
+    """What newer agents have said and this coordinator does not know."""
 
     def set_job(
         self, key: str, limits: worlds.Limits, *, number: int = 0, restarts: int = 0
@@ -106,6 +114,7 @@ class Coordinator:
             tls=tls,
             ping_seconds=self.ping_seconds,
             expiry_seconds=self.expiry_seconds,
+            limits=self.limits,
         )
         try:
             async with listener as port:
@@ -124,97 +133,60 @@ class Coordinator:
             job.dismiss(protocol.NotLeader())
         self.jobs.clear()
 
-    async def serve_agent(self, connection: ServerConnection) -> None:
+    async def serve_agent(self, connection: AgentConnection) -> None:
         """One agent's connection, from its hello to its end."""
         try:
             hello = await self._admit(connection)
             if hello is not None:
+                connection.know()
                 await self._converse(connection, self.jobs[hello.job], hello)
         except protocol.ProtocolError as error:
-            logger.warning("refused %s: %s", connection.remote_address, error)
-            await connection.close(1002, str(error)[:120])
+            connection.refuse(str(error), code=CloseCode.PROTOCOL_ERROR)
         except (ConnectionClosed, TimeoutError):
             await connection.close()
 
-    async def _admit(self, connection: ServerConnection) -> protocol.Hello | None:
+    async def _admit(self, connection: AgentConnection) -> protocol.Hello | None:
         """The agent's hello if it may join, else None after telling it why not."""
         async with asyncio.timeout(HELLO_SECONDS):
-            hello = protocol.decode(await connection.recv(), {"hello": protocol.Hello})
-        if hello is None:
+            text = await connection.recv()
+        hello = protocol.decode(text, {"hello": protocol.Hello}, self.ignored)
+        if not isinstance(hello, protocol.Hello):
             raise protocol.ProtocolError("the first message is 'hello'")
         if not self.leads():
             await say_not_leader(connection)
             return None
-        reason, final = await self._reason_to_refuse(connection, hello), True
-        if not reason and hello.job not in self.jobs:
-            reason, final = f"job {hello.job!r} is not known here; was it deleted?", False
-        if reason:
-            extra = {"job": hello.job, "pod": hello.pod}
-            logger.warning("refused %s of %s: %s", hello.pod, hello.job, reason, extra=extra)
-            await connection.send(protocol.encode(protocol.Refused(reason=reason, final=final)))
-            await connection.close()
-            return None
-        assert isinstance(hello, protocol.Hello)
-        return hello
+        refused = refusal_of(hello, self.jobs.get(hello.job), self.limits)
+        if refused is None and (reason := await self.authorize(_token(connection), hello)):
+            refused = protocol.Refused(reason=reason)
+        # Once more, because others were served while the token was looked at.
+        refused = refused or refusal_of(hello, self.jobs.get(hello.job), self.limits)
+        if refused is None:
+            return hello
+        extra = {"job": hello.job, "pod": hello.pod}
+        logger.warning("refused %s of %s: %s", hello.pod, hello.job, refused.reason, extra=extra)
+        await connection.send(protocol.encode(refused))
+        await connection.close()
+        return None
 
-    async def _reason_to_refuse(self, connection: ServerConnection, hello: protocol.Hello) -> str:
-        if hello.version not in protocol.SUPPORTED:
-            versions = ", ".join(map(str, sorted(protocol.SUPPORTED)))
-            return (
-                f"protocol version {hello.version} is not served, only {versions}; "
-                "use an image of the same spotrain release as the controller"
-            )
-        if hello.job not in self.jobs:
-            return ""  # nothing to authorize against; the caller says so
-        if not 1 <= hello.ranks <= 64:
-            return f"{hello.ranks} ranks: an agent has 1 to 64"
-        header = connection.request.headers.get("Authorization", "") if connection.request else ""
-        return await self.authorize(header.removeprefix("Bearer "), hello)
-
-    async def _converse(
-        self, connection: ServerConnection, job: Job, hello: protocol.Hello
-    ) -> None:
-        if hello.pod in job.sends:  # a second connection of the same pod: the first one is dead
-            job.cut(hello.pod)
-        if hello.uses_session is not None:
-            job.uses_session = hello.uses_session
-        outbox: asyncio.Queue[str | None] = asyncio.Queue()
-        send = outbox.put_nowait
-        job.sends[hello.pod] = send
-        welcome = protocol.Welcome(version=hello.version, uses_session=job.uses_session)
-        send(protocol.encode(welcome))
-        claim = claim_of(hello.world) if hello.world is not None else None
-        job.dispatch(
-            worlds.Joined(
-                id=hello.pod,
-                address=hello.address,
-                ranks=hello.ranks,
-                claim=claim,
-                finished=hello.finished,
-            )
-        )
-        if hello.leaving_seconds is not None:
-            job.dispatch(worlds.Leaving(id=hello.pod, seconds=hello.leaving_seconds))
-        writer = asyncio.create_task(_drain_outbox(outbox, connection))
+    async def _converse(self, connection: AgentConnection, job: Job, hello: protocol.Hello) -> None:
+        outbox = Outbox(connection, version=hello.version, most_bytes=self.limits.outbox_bytes)
+        job.welcome(hello, outbox)
+        writer = asyncio.create_task(outbox.deliver())
         try:
             async for text in connection:
-                message = protocol.decode(text, protocol.FROM_AGENT)
-                if message is not None and job.sends.get(hello.pod) is send:
+                message = protocol.decode(text, protocol.FROM_AGENT, self.ignored)
+                if message is not None and job.outboxes.get(hello.pod) is outbox:
                     take(job, hello.pod, message)
         finally:
             writer.cancel()
-            if job.sends.get(hello.pod) is send:
-                job.sends.pop(hello.pod)
-                job.dispatch(worlds.Lost(id=hello.pod))
+            if job.outboxes.get(hello.pod) is outbox:
+                job.cut(hello.pod)
 
     def _notify(self, key: str) -> None:
         for watcher in self.watchers:
             watcher(key)
 
 
-async def _drain_outbox(outbox: asyncio.Queue[str | None], connection: ServerConnection) -> None:
-    """One writer a connection keeps its messages in order; a slow peer expires by its ping."""
-    with suppress(ConnectionClosed):
-        while (text := await outbox.get()) is not None:
-            await connection.send(text)
-        await connection.close()
+def _token(connection: AgentConnection) -> str:
+    header = connection.request.headers.get("Authorization", "") if connection.request else ""
+    return header.removeprefix("Bearer ")

@@ -33,7 +33,7 @@ from spotrain.controller.model import (
 )
 from spotrain.controller.observe import view_world
 from spotrain.controller.reconcile import reconcile
-from spotrain.coordinator.job import JobReport
+from spotrain.coordinator.report import JobReport
 from spotrain.coordinator.server import Coordinator
 from spotrain.job import ElasticJob, Pool
 from spotrain.local.machines import Machines, Options

@@ -41,7 +41,7 @@ def take(state: State, event: Event, now: float) -> Step:
         case Starting() | Ready() if _is_stale(state, event):
             return state, []
         case Starting():
-            return _with(state, event.id, {"state": MemberState.STARTING, "claim": None}), []
+            return _with(state, event.id, {"state": MemberState.STARTING, "left": True}), []
         case Ready():
             return _raise_floor(_with(state, event.id, _ready(event)), event.floor, own=False)
         case FloorFound():
@@ -56,13 +56,8 @@ def take(state: State, event: Event, now: float) -> Step:
             return _fail(state, event)
         case Finished():
             return _finish(state, event)
-        case CommitAsked() if state.recover_until is not None:
-            return state, []  # which world is the present one is not known yet; it is asked again
         case CommitAsked():
-            accepted = trains(state) and is_active(state, event.id, event.checkpoint.world)
-            return state, [
-                AnswerCommit(id=event.id, checkpoint=event.checkpoint, accepted=accepted)
-            ]
+            return state, [_answer(state, event)]
         case Saved():
             newest = max(event.checkpoint, state.newest or event.checkpoint)
             return replace(state, newest=newest), []
@@ -74,6 +69,14 @@ def take(state: State, event: Event, now: float) -> Step:
             return replace(state, limits=event.limits), []
         case Tick():
             return state, []
+
+
+def _answer(state: State, event: CommitAsked) -> AnswerCommit:
+    """A coordinator that has restarted refuses nobody before it knows which world trains."""
+    accepted = None
+    if state.recover_until is None:
+        accepted = trains(state) and is_active(state, event.id, event.checkpoint.world)
+    return AnswerCommit(id=event.id, checkpoint=event.checkpoint, accepted=accepted)
 
 
 def _with(state: State, id: str, changes: Mapping[str, object]) -> State:
@@ -89,7 +92,7 @@ def _ready(event: Ready) -> dict[str, object]:
         "state": MemberState.READY,
         "port": event.port,
         "survivor": event.survivor,
-        "claim": None,
+        "left": True,
     }
 
 
@@ -101,12 +104,17 @@ def _join(state: State, event: Joined) -> Step:
         joined=state.arrivals,
         claim=event.claim,
         finished=event.finished,
+        left=event.left,
     )
     commands: list[Command] = []
     if event.claim is not None:
         current = state.world
         is_current = current is not None and current.number == event.claim.number
-        if is_current and event.finished and state.phase is not Phase.FORMING:
+        if event.left:
+            recovers = state.recover_until is not None  # then all it has been in is of interest
+            stopped = MemberState.DRAINED if recovers else MemberState.STARTING
+            member = replace(member, state=stopped, claim=event.claim if recovers else None)
+        elif is_current and event.finished and state.phase is not Phase.FORMING:
             member = replace(member, state=MemberState.FINISHED, claim=None)
         elif is_current and trains(state):
             member = replace(member, state=MemberState.ACTIVE, claim=None)
@@ -165,7 +173,8 @@ def _lose(state: State, event: Lost) -> Step:
 
 def _fail(state: State, event: Failed) -> Step:
     if not is_active(state, event.id, event.world):
-        return state, []
+        # A coordinator that has restarted learns that the world is being left.
+        return _with(state, event.id, {"left": True}), []
     if is_finishing(state):  # training is done; who fails while leaving changes nothing
         return _with(state, event.id, {"state": MemberState.FINISHED}), []
     if event.hard:

@@ -9,7 +9,7 @@ from spotrain.worlds.state import Checkpoint, Limits, Reason, State, World
 
 @dataclass(frozen=True, kw_only=True)
 class Joined:
-    """An agent connected; `claim` is the world that its ranks are training in, if any."""
+    """An agent connected; `claim` is the world that its ranks have entered last, if any."""
 
     id: str
     address: str
@@ -17,6 +17,8 @@ class Joined:
     claim: World | None = None
     finished: bool = False
     """Its ranks have ended training in that world."""
+    left: bool = False
+    """Its ranks have stopped or broken off in that world: they are in none now."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,7 +197,8 @@ class Release:
 class AnswerCommit:
     id: str
     checkpoint: Checkpoint
-    accepted: bool
+    accepted: bool | None
+    """None: not known yet, since a coordinator that has restarted does not know the world."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -162,40 +162,47 @@ def _record(state: State, members: list[Member]) -> Step:
 
 
 def _recover(state: State, now: float) -> Step:
-    """After a restart of the coordinator: adopt the world that its members still train in.
+    """After a restart of the coordinator: adopt the world that its members were in last.
 
-    At once when all of them are back; when the time is over, if a majority is.
+    At once when all of them are back and in it, or all have left it; a while after a majority is
+    back; and at the latest, with a majority or without, when the time is over.
     """
     assert state.recover_until is not None
     is_over = now >= state.recover_until
     claims = [member.claim for member in state.members.values() if member.claim is not None]
     highest = max(claims, key=lambda claim: claim.number, default=None)
+    since = None
     if highest is not None:
-        named = [claim for claim in claims if claim.number == highest.number]
-        is_whole = len(named) == highest.size and highest.number >= state.number
-        if is_whole or (is_over and 2 * len(named) > highest.size):
-            return _adopt(state, highest)
+        back = [m for m in state.members.values() if m.claim and m.claim.number == highest.number]
+        has_majority = 2 * len(back) > highest.size
+        if has_majority and highest.number >= state.number:
+            since = now if state.majority_since is None else state.majority_since
+            is_whole = len(back) == highest.size and len({member.left for member in back}) == 1
+            is_over = is_over or is_whole or now >= since + state.limits.return_seconds
+        if has_majority and is_over:
+            return _adopt(state, highest, now)
     if not is_over:
-        return state, []
-    commands: list[Command] = [
-        Restart(world=member.claim.number, ids=(id,))
-        for id, member in state.members.items()
-        if member.claim is not None
-    ]
+        return replace(state, majority_since=since), []
+    commands = _call_back(state, 0)
     members = {id: replace(member, claim=None) for id, member in state.members.items()}
-    state, more = _form(replace(state, members=members, recover_until=None), now)
+    recovered = replace(state, members=members, recover_until=None, majority_since=None)
+    state, more = _form(recovered, now)
     return state, commands + more
 
 
-def _returned(member: Member, world: World) -> Member:
-    if member.claim is None or member.claim.number != world.number:
-        return replace(member, claim=None)
-    training = MemberState.FINISHED if member.finished else MemberState.ACTIVE
-    return replace(member, claim=None, state=training)
+def _call_back(state: State, adopted: int) -> list[Command]:
+    """Whose ranks are in another world than the adopted one must leave it: it is over."""
+    return [
+        Restart(world=member.claim.number, ids=(id,))
+        for id, member in state.members.items()
+        if member.claim is not None and member.claim.number != adopted and not member.left
+    ]
 
 
-def _adopt(state: State, world: World) -> Step:
+def _adopt(state: State, world: World, now: float) -> Step:
     """Whoever of the world is not back has no connection to lose: it is taken as lost now."""
+    commands = [Adopted(world=world), *_call_back(state, world.number)]
+    is_left = any(state.members[id].left for id in world.ids if id in state.members)
     members = {id: _returned(member, world) for id, member in state.members.items()}
     adopted = replace(
         state,
@@ -204,9 +211,18 @@ def _adopt(state: State, world: World) -> Step:
         number=max(state.number, world.number),
         members=members,
         recover_until=None,
+        majority_since=None,
     )
-    if all(id in members for id in world.ids) or is_finishing(adopted):
-        return adopted, [Adopted(world=world)]
-    message = "a member did not return after the coordinator's restart"
-    broken, commands = break_world(adopted, Reason.LOSS, message)
-    return broken, [Adopted(world=world), *commands]
+    if is_finishing(adopted) or (all(id in members for id in world.ids) and not is_left):
+        return adopted, commands
+    message = "a member left it, or did not return, while the coordinator was away"
+    broken, more = break_world(adopted, Reason.LOSS, message)
+    formed, last = _form(broken, now)
+    return formed, [*commands, *more, *last]
+
+
+def _returned(member: Member, world: World) -> Member:
+    if member.claim is None or member.claim.number != world.number or member.left:
+        return replace(member, claim=None)
+    training = MemberState.FINISHED if member.finished else MemberState.ACTIVE
+    return replace(member, claim=None, state=training)

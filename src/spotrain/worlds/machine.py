@@ -47,6 +47,8 @@ def next_deadline(state: State) -> float | None:
         return None
     limits = state.limits
     due = [state.drain_deadline, state.recover_until, state.left_by]
+    if state.majority_since is not None:
+        due.append(state.majority_since + limits.return_seconds)
     if state.enough_since is not None:
         due.append(state.enough_since + limits.gather_seconds)
     if state.growth_since is not None:

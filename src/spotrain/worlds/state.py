@@ -24,7 +24,7 @@ class MemberState(StrEnum):
     ACTIVE = "active"
     """In the current world, or still leaving the last one."""
     DRAINED = "drained"
-    """Stopped at the agreed step of the current world; about to be ready."""
+    """Has stopped in the current world, at the agreed step; about to be ready."""
     FINISHED = "finished"
     """Its ranks ended training by themselves."""
 
@@ -74,6 +74,8 @@ class Limits:
     """Agents leave a broken world within seconds; who has not by then is waited for no more."""
     recovery_seconds: float = 10.0
     """After its own restart the coordinator waits this long for the members of a running world."""
+    return_seconds: float = 5.0
+    """It waits no longer than this once a majority is back: the others try twice as often."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +94,9 @@ class Member:
     leaving_by: float | None = None
     """Deadline of a notice; a member that leaves enters no further world."""
     claim: "World | None" = None
-    """The world it said it was in when it reconnected to a coordinator that had restarted."""
+    """The world it said it had entered when it reconnected to a coordinator that had restarted."""
+    left: bool = False
+    """Together with a claim: its ranks are no longer in that world."""
     finished: bool = False
     """Together with a claim: its ranks ended training in that world."""
 
@@ -148,6 +152,8 @@ class State:
     growth_since: float | None = None
     drain_deadline: float | None = None
     recover_until: float | None = None
+    majority_since: float | None = None
+    """While recovering: since when a majority of the last world has been back."""
     left_by: float | None = None
     """When the members of the last world must have left it."""
     newest: Checkpoint | None = None

@@ -7,6 +7,7 @@ raises `ProtocolError` for anything else that is not a message.
 from spotrain.coordinator.protocol.coding import (
     FROM_AGENT,
     FROM_COORDINATOR,
+    Ignored,
     ProtocolError,
     decode,
     encode,
@@ -42,10 +43,11 @@ from spotrain.coordinator.protocol.messages import (
     Welcome,
 )
 
-VERSION = 1
-SUPPORTED = frozenset({1})
+VERSION = 2
+SUPPORTED = frozenset({VERSION - 1, VERSION})
 """A coordinator serves agents of its own and the previous version."""
-MAX_MESSAGE_BYTES = 64 * 1024
+MAX_MESSAGE_BYTES = 256 * 1024
+"""Holds a world of a thousand members with the longest names and addresses, and as a claim too."""
 
 __all__ = [
     "FROM_AGENT",
@@ -65,6 +67,7 @@ __all__ = [
     "FromAgent",
     "FromCoordinator",
     "Hello",
+    "Ignored",
     "Inspect",
     "Inspected",
     "Leaving",

@@ -7,11 +7,14 @@ import re
 import types
 import typing
 from collections.abc import Mapping
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import cache
 from typing import Any
 
 from spotrain.coordinator.protocol.messages import FromAgent, FromCoordinator
+
+MAX_INTEGER = 2**53 - 1
+"""The largest that every reader of JSON, the API server among them, takes for the same number."""
 
 
 class ProtocolError(ValueError):
@@ -30,8 +33,18 @@ def encode(message: Any) -> str:
     return json.dumps({"type": wire_type(type(message)), **asdict(message)}, allow_nan=False)
 
 
-def decode(text: str | bytes, kinds: Mapping[str, type]) -> Any:
+@dataclass
+class Ignored:
+    """What a newer peer has said, and nobody here knows."""
+
+    types: int = 0
+    fields: int = 0
+
+
+def decode(text: str | bytes, kinds: Mapping[str, type], ignored: Ignored | None = None) -> Any:
     """The message in `text`, or None for a type that is not among `kinds`.
+
+    What is not known is counted in `ignored`, but for what lies within other fields.
 
     Raises:
         ProtocolError: not JSON, not an object, or a field that is missing or of a wrong type.
@@ -42,8 +55,12 @@ def decode(text: str | bytes, kinds: Mapping[str, type]) -> Any:
         raise ProtocolError(f"not a JSON message: {error}") from None
     if not isinstance(document, dict) or not isinstance(document.get("type"), str):
         raise ProtocolError("a message is a JSON object with a text field 'type'")
-    kind = kinds.get(document["type"])
-    return None if kind is None else _build(kind, document, document["type"])
+    kind, ignored = kinds.get(document["type"]), ignored or Ignored()
+    if kind is None:
+        ignored.types += 1
+        return None
+    ignored.fields += len(document.keys() - _hints(kind).keys() - {"type"})
+    return _build(kind, document, document["type"])
 
 
 def _finite(value: int | float, where: str) -> float:
@@ -51,6 +68,14 @@ def _finite(value: int | float, where: str) -> float:
         if math.isfinite(number := float(value)):
             return number
     raise ProtocolError(f"{where}: {str(value)[:80]} is no finite number")
+
+
+def _text(value: str, where: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # half of a pair, which no other program could read or store
+        raise ProtocolError(f"{where}: {ascii(value)[:80]} is not Unicode") from None
+    return value
 
 
 def _refuse_constant(name: str) -> float:
@@ -82,11 +107,18 @@ def _check(value: Any, hint: Any, where: str) -> Any:
     if origin is tuple and isinstance(value, list):
         return tuple(_check(item, args[0], f"{where}[{i}]") for i, item in enumerate(value))
     if origin is Mapping and isinstance(value, dict):
-        return {str(key): _check(item, args[1], f"{where}.{key}") for key, item in value.items()}
+        return {
+            _text(key, where): _check(item, args[1], f"{where}.{key}")
+            for key, item in value.items()
+        }
     if is_dataclass(hint) and isinstance(hint, type) and isinstance(value, dict):
         return _build(hint, value, where)
     if hint is float and type(value) in (int, float):
         return _finite(value, where)
+    if hint is int and type(value) is int and abs(value) > MAX_INTEGER:
+        raise ProtocolError(f"{where}: {str(value)[:80]} is beyond {MAX_INTEGER}")
+    if hint is str and type(value) is str:
+        return _text(value, where)
     if isinstance(hint, type) and type(value) is hint:
         return value
     name = getattr(hint, "__name__", str(hint))

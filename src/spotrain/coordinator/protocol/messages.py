@@ -22,7 +22,7 @@ class CheckpointInfo:
 
 @dataclass(frozen=True, kw_only=True)
 class NewWorld:
-    """Coordinator: enter this world. Agent, within its hello: this is the world I am in."""
+    """Coordinator: enter this world. Agent, within its hello: this is the last world I entered."""
 
     number: int
     seats: tuple[SeatInfo, ...]
@@ -43,7 +43,9 @@ class Hello:
     uses_session: bool | None = None
     """Whether the script speaks through the training library; None: not known yet."""
     world: NewWorld | None = None
-    """On reconnection: the world that the ranks are in."""
+    """On reconnection: the world that the ranks are in; since version 2 also one they have left."""
+    left: bool = False
+    """Together with `world`: its ranks have stopped or broken off in it. Since version 2."""
     finished: bool = False
     """Together with `world`: its ranks have ended training in it."""
     leaving_seconds: float | None = None
@@ -187,7 +189,8 @@ class Release:
 class CommitAnswer:
     world: int
     step: int
-    accepted: bool
+    accepted: bool | None
+    """None: not known yet, ask again. Since version 2; agents of version 1 get no answer then."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,51 @@
+"""What the coordinator tells of a job."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from spotrain import worlds
+from spotrain.worlds.history import History
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobReport:
+    """What the coordinator knows of a job, for the controller and the ledger."""
+
+    number: int
+    size: int
+    phase: worlds.Phase
+    since: float
+    """When the present world was published, in seconds of the coordinator's clock."""
+    step: int
+    epoch: int
+    metrics: Mapping[str, float]
+    outcome: str
+    message: str
+    restarts: int
+    history: History
+
+    @classmethod
+    def of(
+        cls,
+        state: worlds.State,
+        chapters: History,
+        *,
+        since: float,
+        epoch: int,
+        metrics: Mapping[str, float],
+    ) -> "JobReport":
+        trains = state.phase in (worlds.Phase.RUNNING, worlds.Phase.DRAINING)
+        steps = [c.last_step for c in chapters if c.last_step is not None]
+        return cls(
+            number=chapters[-1].number if chapters else state.number,
+            size=state.world.size if state.world and trains else 0,
+            phase=state.phase,
+            since=since,
+            step=steps[-1] if steps else 0,
+            epoch=epoch,
+            metrics=dict(metrics),
+            outcome=state.outcome,
+            message=state.message,
+            restarts=state.restarts,
+            history=chapters,
+        )
