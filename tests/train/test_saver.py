@@ -3,13 +3,10 @@
 import logging
 import queue
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 
-from spotrain.agent.control import RankMessage
-from spotrain.agent.worker import Worker
 from spotrain.train.checkpoint import Catalogue, CheckpointId
 from spotrain.train.parts import plan
 from spotrain.train.retention import Retention
@@ -183,28 +180,3 @@ def test_two_saves_never_run_at_once(channel: ScriptedChannel, saver: Saver) -> 
     channel.answers.put(True)
     saver.wait()
     assert not saver.is_busy
-
-
-# --- The agent knows whether the coordinator is there --------------------------------------------
-
-
-class Ranks:
-    """Keeps what the local ranks are answered."""
-
-    def __init__(self) -> None:
-        self.answers: list[tuple[int, int, int, bool | None]] = []
-
-    def answer(self, local_rank: int, *, world: int, step: int, accepted: bool | None) -> None:
-        self.answers.append((local_rank, world, step, accepted))
-
-
-def test_a_rank_is_told_at_once_that_the_coordinator_is_away(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    worker = Worker(job="a/b/c", pod="p", address="127.0.0.1", grace_seconds=30, clock=lambda: 0.0)
-    worker.send = lambda message: False
-    ranks = Ranks()
-    monkeypatch.setattr(worker, "_ranks", ranks, raising=False)
-    ask: Any = RankMessage(None, 2, "commit", {"world": 1, "step": 5})  # type: ignore[arg-type]
-    worker._take_rank(ask)
-    assert ranks.answers == [(2, 1, 5, None)]

@@ -2,7 +2,7 @@
 
 torch starts, watches and ends the processes (environment, logs, error files, NUMA binding);
 when they start and which world they belong to is decided in `worker`. Everything that touches
-torch's private names is in this file; tests/test_processes.py holds it against installed torch.
+torch's private names is in this file.
 """
 
 import os
@@ -87,7 +87,7 @@ class Ranks(LocalElasticAgent):
     """Starts, polls and stops the local ranks; `drive` is the loop that tells it when."""
 
     def __init__(
-        self, spec: WorkerSpec, config: LaunchConfig, drive: "Callable[[Ranks], RunResult]"
+        self, spec: WorkerSpec, config: LaunchConfig, drive: Callable[[], RunResult]
     ) -> None:
         assert isinstance(config.logs_specs, LogsSpecs)
         super().__init__(
@@ -154,7 +154,7 @@ class Ranks(LocalElasticAgent):
             self.running = False
 
     def _invoke_run(self, role: str = "default") -> RunResult:
-        return self._drive(self)
+        return self._drive()
 
 
 def tethered(command: object, arguments: list[str]) -> tuple[object, list[str]]:

@@ -24,6 +24,24 @@ def open_store(address: str) -> TCPStore:
     )
 
 
+class Stores:
+    """The store of the world that this agent hosts, if it does, and the one for its next."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._next: TCPStore | None = open_store(address)
+        self._used: TCPStore | None = None
+
+    def next_port(self) -> int:
+        if self._next is None:
+            self._next = open_store(self._address)
+        return int(self._next.port)
+
+    def host_world(self) -> None:
+        """The next store serves a world from now on; the one before is closed."""
+        self._used, self._next = self._next, None
+
+
 def _listen(address: str) -> socket.socket:
     family, _, _, _, place = socket.getaddrinfo(address, 0, type=socket.SOCK_STREAM)[0]
     try:

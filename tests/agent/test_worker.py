@@ -1,0 +1,196 @@
+"""What an agent does about what it hears, without processes, sockets to anyone, or time."""
+
+import signal
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from torch.distributed.elastic.agent.server.api import RunResult, WorkerState
+
+from spotrain.agent.control import RankMessage
+from spotrain.agent.environment import Identity
+from spotrain.agent.events import hand_to
+from spotrain.agent.local_ranks import LocalRanks
+from spotrain.agent.notices import RELEASE_SECONDS, Left, Notice
+from spotrain.agent.processes import Place
+from spotrain.agent.stages import Stage
+from spotrain.agent.worker import LEAVE_SECONDS, Worker
+from spotrain.coordinator import protocol
+
+ME = Identity(job="a/b/c", pod="me", address="127.0.0.1", grace_seconds=30)
+SEATS = (
+    protocol.SeatInfo(id="me", address="127.0.0.1", ranks=1),
+    protocol.SeatInfo(id="peer", address="127.0.0.1", ranks=1),
+)
+
+
+@dataclass
+class Processes:
+    """Stands for the local processes, and keeps what was done to them."""
+
+    count: int = 1
+    running: bool = False
+    shutdown_seconds: int = 30
+    done: list[str] = field(default_factory=list)
+    ended: RunResult | None = None
+
+    def start(self, place: Place | None, control: Path) -> None:
+        self.running = True
+        self.done.append(f"start in world {place.world}" if place else "start ahead")
+
+    def stop(self, *, seconds: float, sign: signal.Signals = signal.SIGTERM) -> None:
+        if self.running:
+            self.running = False
+            self.done.append(f"stop by {sign.name} within {seconds:g}")
+
+    def poll(self) -> RunResult | None:
+        ended, self.ended = self.ended, None
+        if ended is not None:
+            self.running = False
+        return ended
+
+    def success(self) -> RunResult:
+        return RunResult(state=WorkerState.SUCCEEDED)
+
+
+class Scene:
+    """A worker, what is done to its processes, and what it says."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.connected = True
+        self.said: list[protocol.FromAgent] = []
+        self.processes = Processes()
+        self.ranks = LocalRanks(self.processes, lambda message: None)  # type: ignore[arg-type]
+        self.worker = Worker(ME, self.ranks, self._send, clock=lambda: self.now)
+
+    def _send(self, message: protocol.FromAgent) -> bool:
+        self.said.append(message)
+        return self.connected
+
+    def hear(self, message: protocol.FromCoordinator | Notice) -> None:
+        hand_to(self.worker, message)
+
+    def world(self, number: int) -> None:
+        self.hear(protocol.NewWorld(number=number, seats=SEATS, store_port=1, restore=None))
+
+    def rank_says(self, kind: str, **fields: Any) -> None:
+        control: Any = self.ranks._control
+        hand_to(self.worker, RankMessage(control, 0, kind, fields))
+
+    def after(self, seconds: float) -> None:
+        self.now += seconds
+        self.worker.watch()
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
+
+
+@pytest.fixture
+def plain(scene: Scene) -> Scene:
+    """A script that does not use the library, in world 1."""
+    scene.hear(protocol.Welcome(version=protocol.VERSION, uses_session=None))
+    scene.world(1)
+    return scene
+
+
+@pytest.fixture
+def session(plain: Scene) -> Scene:
+    """A script that uses the library, in world 1."""
+    plain.rank_says("arrive", survivor=False, floor=0)
+    return plain
+
+
+def test_a_plain_script_is_started_with_its_world_and_anew_with_the_next(plain: Scene) -> None:
+    plain.hear(protocol.Drain(world=1, seconds=60.0, reason="growth"))
+    plain.world(2)
+    assert plain.processes.done == [
+        "start in world 1",
+        "stop by SIGTERM within 30",
+        "start in world 2",
+    ]
+    assert protocol.Drained(world=1) in plain.said
+
+
+def test_a_script_with_the_library_goes_through_a_drain_in_its_process(session: Scene) -> None:
+    session.hear(protocol.Drain(world=1, seconds=60.0, reason="growth"))
+    session.rank_says("drained", world=1)
+    session.rank_says("arrive", survivor=True, floor=0)
+    assert session.worker.stage is Stage.WAITING
+    session.world(2)
+    assert session.processes.done == ["start in world 1"]
+
+
+def test_survivors_of_a_loss_that_leave_in_time_live_on(session: Scene) -> None:
+    session.hear(protocol.Restart(world=1))
+    session.rank_says("broken", world=1, message="a peer is gone", excused=True)
+    session.rank_says("arrive", survivor=True, floor=0)
+    session.after(2 * LEAVE_SECONDS)
+    assert session.worker.stage is Stage.WAITING
+    assert session.processes.done == ["start in world 1"]
+
+
+def test_ranks_that_leave_a_broken_world_too_slowly_are_killed(session: Scene) -> None:
+    session.hear(protocol.Restart(world=1))
+    session.after(LEAVE_SECONDS + 0.1)
+    assert session.processes.done[1:] == ["stop by SIGKILL within 0", "start ahead"]
+    assert session.worker.stage is Stage.STARTING
+
+
+def test_what_is_said_of_an_older_world_changes_nothing(session: Scene) -> None:
+    session.world(2)
+    said = len(session.said)
+    session.hear(protocol.Restart(world=1))
+    session.hear(protocol.Drain(world=1, seconds=60.0, reason="growth"))
+    session.rank_says("broken", world=1, message="old", excused=False)
+    assert (session.worker.stage, len(session.said)) == (Stage.TRAINING, said)
+
+
+def test_a_notice_outside_a_world_ends_the_worker_at_once(scene: Scene) -> None:
+    with pytest.raises(Left):
+        scene.hear(Notice())
+
+
+def test_a_drained_worker_on_notice_leaves_without_its_release(session: Scene) -> None:
+    session.hear(Notice())
+    session.hear(protocol.Drain(world=1, seconds=60.0, reason="growth"))
+    session.rank_says("drained", world=1)
+    session.after(RELEASE_SECONDS / 2)
+    with pytest.raises(Left):
+        session.after(RELEASE_SECONDS)
+
+
+def test_a_notice_that_runs_out_ends_the_worker_before_it_is_killed(session: Scene) -> None:
+    session.hear(Notice())
+    session.after(0.8 * ME.grace_seconds)
+    with pytest.raises(Left):
+        session.after(0.15 * ME.grace_seconds)
+
+
+def test_a_job_that_closes_after_a_failure_starts_no_rank_anew(session: Scene) -> None:
+    session.processes.ended = RunResult(state=WorkerState.FAILED)
+    session.after(0)
+    session.hear(protocol.Closed(outcome="failed", message="no restarts left"))
+    assert session.processes.done == ["start in world 1"]
+    assert session.worker.result is not None
+    assert session.worker.result.is_failed()
+
+
+def test_a_failed_rank_is_started_anew_ahead_of_the_next_world(session: Scene) -> None:
+    session.processes.ended = RunResult(state=WorkerState.FAILED)
+    session.after(0)
+    session.after(1)
+    assert session.processes.done == ["start in world 1", "start ahead"]
+
+
+def test_a_rank_is_told_at_once_that_the_coordinator_is_away(
+    session: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers: list[dict[str, Any]] = []
+    monkeypatch.setattr(session.ranks, "answer", lambda rank, **fields: answers.append(fields))
+    session.connected = False
+    session.rank_says("commit", world=1, step=5)
+    assert answers == [{"world": 1, "step": 5, "accepted": None}]
