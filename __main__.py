@@ -10,7 +10,7 @@ from components.platform.job_namespace import JobNamespace, JobNamespaceArgs
 from components.platform.observability import Observability, ObservabilityArgs
 from components.platform.prices import Prices, PricesArgs
 from components.platform.researchers import Researchers, ResearchersArgs
-from components.platform.shared_volume import SharedVolumes, SharedVolumesArgs
+from components.platform.shared_volumes import SharedVolumes, SharedVolumesArgs
 from stacks import schema
 from stacks.clouds import support
 

@@ -12,7 +12,7 @@ from components.cloud import Disk
 from components.manifest import FOLDER, Manifest, ManifestArgs
 from components.platform import metrics_values
 from components.platform.metrics_values import MetricsShape
-from components.platform.shared_volume import mounted
+from components.platform.shared_volumes import mounted
 from spotrain import contract
 
 DASHBOARDS = FOLDER / "dashboards"

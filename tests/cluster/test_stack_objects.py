@@ -22,7 +22,7 @@ from components.cloud import (
     Volume,
     VolumeSource,
 )
-from components.platform.shared_volume import SharedVolumes, SharedVolumesArgs
+from components.platform.shared_volumes import SharedVolumes, SharedVolumesArgs
 from stacks.pages.stacks import QUARRY, recording_of
 from stacks.preview import ROOT
 from stacks.recorder import Recording, record

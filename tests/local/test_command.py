@@ -107,6 +107,16 @@ def test_a_volume_without_a_folder_is_refused(
     assert "CLAIM=FOLDER" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("port", ["99999", "-1", "http", "²"])
+def test_what_is_no_port_is_refused_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], port: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([str(job_file(tmp_path)), f"--port={port}"])
+    assert ended.value.code == contract.EXIT_USAGE
+    assert capsys.readouterr().err.endswith("is no port: give 0 to 65535, 0 for a free one\n")
+
+
 def test_a_taken_port_is_an_error_that_names_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -36,8 +36,17 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--folder", type=Path, default=Path("build/local"), help="logs and status (%(default)s)"
     )
-    parser.add_argument("--port", type=int, default=0, help="of the coordinator; 0: a free one")
+    parser.add_argument(
+        "--port", type=read_port, default=0, help="of the coordinator; 0: a free one"
+    )
     return parser.parse_args(arguments)
+
+
+def read_port(text: str) -> int:
+    """Raises argparse's error, which becomes one line with the usage."""
+    if text.isascii() and text.isdigit() and int(text) < 2**16:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is no port: give 0 to 65535, 0 for a free one")
 
 
 def load(path: Path) -> Mapping[str, Any]:
@@ -70,7 +79,7 @@ def load_pools(path: Path | None, job: ElasticJob) -> tuple[Pool, ...]:
         "instanceTypes": ["this-machine"],
         "maxNodes": 1000,
         "noticeSeconds": 90,
-        "onDemandUsdPerHour": 1.0,
+        "onDemandUsdPerHour": 0,  # nobody bills the machine that one sits at
     }
     return parse_pools(yaml.safe_dump([pool]))
 

@@ -17,7 +17,7 @@ from components.cloud import (
     Volume,
     VolumeSource,
 )
-from components.platform.shared_volume import MAKE_FOLDERS, SharedVolumes, SharedVolumesArgs
+from components.platform.shared_volumes import MAKE_FOLDERS, SharedVolumes, SharedVolumesArgs
 from spotrain import contract
 from stacks.platform_schema import PlatformSettings
 from stacks.recorder import Recording, Registration
