@@ -39,7 +39,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 
 SEED = 20260811
 KILLS = 100
-ROUNDS = 100
+ROUNDS = 120
 """More than are needed for so many kills."""
 LARGEST = 5
 Change = tuple[str, str, int]

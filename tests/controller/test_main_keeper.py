@@ -79,46 +79,71 @@ def seen(job: Object) -> SeenJob:
     return found
 
 
+def surplus() -> list[SeenPod]:
+    """Two more than the job asks for."""
+    return [SeenPod("jobs", "job-uid", "digits", pod(index)) for index in range(5)]
+
+
 @pytest.mark.acceptance(34)
-async def test_the_status_is_written_first_and_no_pod_starts_before_its_protection() -> None:
-    written = stored({"state": "Pending"}, "2")
-    kept = Kept(stored(), patch=[written], create=[MADE, MADE, Enough()])
+async def test_what_is_decided_is_on_record_before_pods_go() -> None:
+    kept = Kept(stored(), *surplus(), patch=[stored({"state": "Running"}, "2")], delete=[{}, {}])
+    await kept.keeper._look()
+    assert [request[0] for request in kept.script.asked] == ["patch", "delete", "delete"]
+
+
+async def test_no_pod_starts_before_its_protection_and_the_first_status_tells_of_all() -> None:
+    pods = [made(0, 5), made(1, 6), made(2, 7)]
+    kept = Kept(stored(), patch=[Enough()], create=pods)
     assert await kept.run() == [
-        ("patch", "elasticjobs/status"),
         ("apply", "networkpolicies"),
         ("apply", "configmaps"),
         ("create", "pods"),
         ("create", "pods"),
         ("create", "pods"),
+        ("patch", "elasticjobs/status"),
+    ]
+    ((_, body),) = kept.script.of("patch")
+    assert body["status"]["replicaStatuses"]["Worker"]["active"] == 3
+
+
+async def test_a_new_job_whose_pods_cannot_all_be_made_gets_its_status_all_the_same() -> None:
+    kept = Kept(stored(), patch=[Enough()], create=[made(0, 5), KubeError(500, "no")])
+    assert (await kept.run())[-3:] == [
+        ("create", "pods"),
+        ("create", "pods"),
+        ("patch", "elasticjobs/status"),
     ]
 
 
+async def test_pods_that_were_made_before_a_death_are_recorded_and_not_made_again() -> None:
+    pods = [SeenPod("jobs", "job-uid", "digits", pod(index)) for index in range(3)]
+    kept = Kept(stored(), *pods, patch=[Enough()])
+    assert await kept.run() == [("patch", "elasticjobs/status")]
+
+
 async def test_a_status_that_was_overtaken_stops_everything_until_the_next_look() -> None:
-    kept = Kept(stored(), patch=[Conflict(409, "changed"), Enough()])
+    kept = Kept(stored(), *surplus(), patch=[Conflict(409, "changed"), Enough()])
     assert await kept.run() == [("patch", "elasticjobs/status")] * 2
 
 
 async def test_a_pod_of_ours_that_exists_already_is_no_obstacle() -> None:
     owner = {"apiVersion": "elastic.pytorch.org/v1alpha1", "kind": "ElasticJob", "uid": "job-uid"}
     ours = {"metadata": {"ownerReferences": [{**owner, "controller": True}]}}
-    kept = Kept(stored(), patch=[stored()], create=[Conflict(409, ""), Enough()], get=[ours])
+    kept = Kept(stored(), create=[Conflict(409, ""), Enough()], get=[ours])
     assert (await kept.run())[-3:] == [("create", "pods"), ("get", "pods"), ("create", "pods")]
 
 
 async def test_a_pod_of_somebody_else_under_that_name_is_waited_for() -> None:
     theirs: Object = {"metadata": {}}
-    kept = Kept(
-        stored(), patch=[stored(), Enough()], create=[Conflict(409, "exists")], get=[theirs]
-    )
+    kept = Kept(stored(), patch=[Enough()], create=[Conflict(409, "exists")], get=[theirs])
     asked = await kept.run()
     assert asked.count(("create", "pods")) == 1
     assert asked[-1] == ("patch", "elasticjobs/status")
 
 
 async def test_a_pod_that_is_gone_already_is_removed_enough() -> None:
-    surplus = [SeenPod("jobs", "job-uid", "digits", pod(index)) for index in range(5)]
     deletions = [NotFound(404, ""), Enough()]
-    kept = Kept(stored(), *surplus, patch=[stored()], delete=deletions)
+    kept = Kept(stored(), *surplus(), patch=[stored()], delete=deletions)
     await kept.run()
     assert kept.script.of("delete") == [
         ("pods", "digits-worker-4", "uid-4", None),
@@ -132,7 +157,8 @@ async def test_a_refusal_of_a_pod_is_told_at_the_next_look_and_a_passing_fault_i
 ) -> None:
     """A fault passes by itself; what refuses a pod for good, its owner must see."""
     refused = KubeError(status, 'pods "digits-worker-0" is forbidden: exceeded quota: gpus')
-    kept = Kept(stored(), patch=[stored(), Enough()], create=[refused, *([{}] * 3), Enough()])
+    written = stored({"state": "Pending"}, "2")
+    kept = Kept(stored(), patch=[written, Enough()], create=[refused, *([MADE] * 3)])
     await kept.run()
     changes = [body["status"] for kind, body in kept.script.of("patch") if "status" in kind]
     reasons = [

@@ -114,6 +114,16 @@ def test_a_place_once_chosen_is_kept_though_a_cheaper_one_appears() -> None:
     assert "OfferChosen" not in reasons(second)
 
 
+def test_a_job_whose_place_is_not_on_record_is_where_its_workers_are() -> None:
+    """Who made them died before the first status; meanwhile another place has become the best."""
+    made = seen(pod(0, place="t4-dear/c"), pools=ALL)
+    plan = reconcile(job(**T4), made, NOW)
+    assert offer_of(plan) == "t4-dear/c"
+    assert created(plan) == [1, 2]
+    leaving = seen(pod(0, place="t4-dear/c", deleting=True), pools=ALL)
+    assert offer_of(reconcile(job(**T4), leaving, NOW)) == "t4-spot/a"
+
+
 def test_when_its_place_is_withdrawn_a_job_trains_on_but_grows_nowhere_else() -> None:
     """A replacement in another zone would tear the job apart."""
     status = JobStatus(offer=OfferStatus("t4-gone", "a", NOW))

@@ -1,5 +1,6 @@
 """Who gets the GPUs of a full pool, and of a researcher's allowance."""
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from spotrain.controller.board import Board, Claim, ScaleUp
 from spotrain.controller.model import Observed
 from spotrain.controller.reconcile import reconcile
-from spotrain.controller.share import Share, room_for_least, share
+from spotrain.controller.share import Share, room_for_least, share, workers_beside
 from spotrain.controller.status import Condition, JobStatus, OfferStatus
 from tests.controller.builders import NOW, after, created, deleted, job, pod, pool, reasons, seen
 
@@ -95,6 +96,45 @@ def test_workers_without_gpus_are_not_counted() -> None:
     assert share(claim("a", gpus_per_worker=0), [runs("b", 99)], 4).limit == float("inf")
 
 
+@pytest.mark.parametrize(
+    ("gpus_per_worker", "least", "others", "limit"),
+    [
+        pytest.param(3, 1, [], 5, id="one-gpu-of-each-node-is-left-over"),
+        pytest.param(2, 1, [runs("x", 5, gpus_per_worker=3)], 0, id="gaps-of-one-hold-no-two"),
+        pytest.param(4, 2, [runs("x", 12)], 2, id="small-workers-share-nodes"),
+        pytest.param(4, 2, [runs("x", 13)], 0, id="three-free-gpus-are-no-four"),
+        pytest.param(1, 1, [runs("x", 5, gpus_per_worker=3)], 5, id="small-workers-fill-gaps"),
+        pytest.param(8, 1, [], 0, id="larger-than-a-node"),
+    ],
+)
+def test_the_gpus_of_a_worker_are_all_in_one_node(
+    gpus_per_worker: int, least: int, others: list[Claim], limit: int
+) -> None:
+    """20 GPUs, in five nodes of four."""
+    mine = claim("a", gpus_per_worker=gpus_per_worker, least=least)
+    found = share(mine, others, 20, gpus_per_node=4)
+    assert (found.limit, found.is_in_line) == (limit, limit == 0)
+
+
+@given(
+    st.dictionaries(st.integers(1, 8), st.integers(0, 9), max_size=4),
+    st.integers(1, 8),
+    st.sampled_from([1, 2, 4, 8]),
+    st.integers(0, 9),
+)
+def test_nodes_never_hold_more_than_their_gpus_and_one_more_node_never_less(
+    taken: dict[int, int], each: int, gpus_per_node: int, nodes: int
+) -> None:
+    gpus = nodes * gpus_per_node
+    found = workers_beside(taken, each, gpus, gpus_per_node)
+    alone = workers_beside({}, each, gpus, gpus_per_node)
+    assert found <= alone == nodes * (gpus_per_node // each)
+    fitting = {size: workers for size, workers in taken.items() if size <= gpus_per_node}
+    if sum(fitting.values()) <= nodes:  # each may have a node for itself
+        assert found * each + sum(size * workers for size, workers in fitting.items()) <= gpus
+    assert workers_beside(taken, each, gpus + gpus_per_node, gpus_per_node) >= found
+
+
 CLAIMS = st.lists(
     st.builds(
         lambda least, extra, gpus, priority, since: claim(
@@ -117,51 +157,66 @@ CLAIMS = st.lists(
 MOVES = st.lists(st.tuples(st.integers(0, 5), st.sampled_from(["look", "node"])), max_size=60)
 
 
-def step(claims: list[Claim], index: int, what: str, gpus: int) -> list[Claim]:
-    """One job looks and acts, or the scheduler gives one of its pods a node if there is a GPU."""
+PLACES = st.one_of(
+    st.tuples(st.integers(1, 12), st.just(0)), st.sampled_from([(4, 4), (8, 4), (12, 4), (8, 8)])
+)
+"""GPUs, and how many of them are in one node; 0: they may come from anywhere."""
+
+
+def step(claims: list[Claim], index: int, what: str, gpus: int, gpus_per_node: int) -> list[Claim]:
+    """One job looks and acts, or the scheduler gives one of its pods a node if there is room."""
     mine, others = claims[index], claims[:index] + claims[index + 1 :]
     if what == "node":
-        used = sum(each.housed * each.gpus_per_worker for each in claims)
-        if mine.housed < mine.held and used + mine.gpus_per_worker <= gpus:
+        housed = Counter[int]()
+        for each in claims:
+            housed[each.gpus_per_worker] += each.housed
+        has_room = workers_beside(housed, mine.gpus_per_worker, gpus, gpus_per_node) > 0
+        if mine.housed < mine.held and has_room:
             mine = replace(mine, housed=mine.housed + 1, started=mine.housed + 1 >= mine.least)
     else:
-        held = int(min(mine.wanted, share(mine, others, gpus).limit))
+        limit = share(mine, others, gpus, gpus_per_node=gpus_per_node).limit
+        held = int(min(mine.wanted, limit))
         mine = replace(mine, held=held, housed=min(mine.housed, held))
     return [*claims[:index], mine, *claims[index + 1 :]]
 
 
-@given(CLAIMS, st.integers(1, 12), MOVES)
+@given(CLAIMS, PLACES, MOVES)
 def test_no_order_of_looks_promises_a_gpu_twice_or_takes_one_from_who_trains(
-    claims: list[Claim], gpus: int, moves: list[tuple[int, str]]
+    claims: list[Claim], place: tuple[int, int], moves: list[tuple[int, str]]
 ) -> None:
+    gpus, gpus_per_node = place
     claims = [replace(each, job=str(number)) for number, each in enumerate(claims)]
     for index, what in moves:
         before = claims
-        claims = step(claims, index % len(claims), what, gpus)
+        claims = step(claims, index % len(claims), what, gpus, gpus_per_node)
         assert sum(each.held * each.gpus_per_worker for each in claims) <= gpus
         for old, new in zip(before, claims, strict=True):
             assert old.is_waiting or new.housed >= old.housed
 
 
-@given(CLAIMS, st.integers(1, 12), MOVES)
+@given(CLAIMS, PLACES, MOVES)
 def test_whoever_can_start_starts_in_the_end_and_nobody_holds_what_does_not_train(
-    claims: list[Claim], gpus: int, moves: list[tuple[int, str]]
+    claims: list[Claim], place: tuple[int, int], moves: list[tuple[int, str]]
 ) -> None:
     """Left alone, jobs come to rest: no two wait for each other."""
+    gpus, gpus_per_node = place
     claims = [replace(each, job=str(number)) for number, each in enumerate(claims)]
     for index, what in moves:
-        claims = step(claims, index % len(claims), what, gpus)
+        claims = step(claims, index % len(claims), what, gpus, gpus_per_node)
     for _ in range(4 * gpus + 8):
         for index in range(len(claims)):
-            claims = step(step(claims, index, "look", gpus), index, "node", gpus)
+            claims = step(claims, index, "look", gpus, gpus_per_node)
+            claims = step(claims, index, "node", gpus, gpus_per_node)
     waiting = [each for each in claims if each.is_waiting]
     assert all(each.held == 0 for each in waiting)
     if waiting:
         first = min(waiting, key=lambda each: sum(o.goes_before(each) for o in waiting))
         others = [each for each in claims if each is not first]
-        free = gpus - sum(each.housed * each.gpus_per_worker for each in others)
-        assert free < first.least * first.gpus_per_worker
-        assert not room_for_least(first, others, gpus, preempts=False)
+        housed = Counter[int]()
+        for each in others:
+            housed[each.gpus_per_worker] += each.housed
+        assert workers_beside(housed, first.gpus_per_worker, gpus, gpus_per_node) < first.least
+        assert not room_for_least(first, others, gpus, gpus_per_node=gpus_per_node, preempts=False)
 
 
 # --- The same through reconcile ---------------------------------------------------------------

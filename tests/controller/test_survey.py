@@ -57,6 +57,18 @@ def test_each_job_sees_the_claims_of_the_others_and_not_its_own() -> None:
     assert survey.board(seen_job("one"), prices=()).claims == ()
 
 
+def test_a_place_that_was_just_decided_is_claimed_before_it_is_on_record() -> None:
+    survey = Survey(lambda _name: None)
+    new = seen_job("new", place="")
+    survey.put_job(None, new)
+    survey.expect(new, seen_job("new", place="t4-spot/a").status)
+    (claim,) = survey.board(seen_job("one"), prices=()).claims
+    assert (claim.place, claim.least) == ("t4-spot/a", 2)
+    survey.put_job(new, seen_job("new", place="t4-spot/b"))
+    (claim,) = survey.board(seen_job("one"), prices=()).claims
+    assert claim.place == "t4-spot/b"
+
+
 def test_a_job_without_a_place_claims_nothing_unless_researchers_have_a_limit() -> None:
     for limit, expected in ((None, 0), (8, 1)):
         survey = Survey(lambda _name: None, limit)

@@ -1,4 +1,4 @@
-"""Carrying out a plan: the status first, then what people are told, then the actions in order."""
+"""The requests that carry out a plan. In which order they are made, the keeper knows."""
 
 import contextlib
 import hashlib

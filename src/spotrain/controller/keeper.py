@@ -119,18 +119,35 @@ class Keeper:
         self._report_losses(seen, pods)
         now = datetime.now(UTC)
         plan = self._decide(seen, pods, now)
+        if not seen.stored and creates(plan) and only_adds(plan.actions):
+            plan = await self._begin(seen, plan, now)
         if seen.stored and only_adds(plan.actions):
             await _together(self._record(seen, plan, now), self._act(seen, plan, now))
         else:
             await self._record(seen, plan, now)
             await self._act(seen, plan, now)
-        if not any(isinstance(action, CreatePod) for action in plan.actions):
+        if not creates(plan):
             self._refusal = ""
         if seen.key in self._coordinator.jobs:  # pods that run follow a new authority too
             await self._publisher.publish(seen.namespace, now)
         if plan.requeue_at is None:
             return RESYNC_SECONDS
         return min(RESYNC_SECONDS, max(0.05, (plan.requeue_at - now).total_seconds()))
+
+    async def _begin(self, seen: SeenJob, plan: Plan, now: datetime) -> Plan:
+        """The pods of a new job come before its first status, which then tells of them: that is one
+        write instead of two. Returns what is left to do.
+
+        A death in between loses nothing: nothing was counted yet, a world's number is recorded by
+        itself before it trains, and the place that was chosen stands in the pods.
+        """
+        self._cluster.survey.expect(seen, plan.status)
+        try:
+            await self._act(seen, plan, now)
+        except Exception:
+            await self._record(seen, plan, now)  # the job must not stay without a word
+            raise
+        return self._decide(seen, self._cluster.pods_of(seen), now)
 
     async def _record(self, seen: SeenJob, plan: Plan, now: datetime) -> None:
         if plan.status != seen.status:
@@ -196,6 +213,10 @@ class Keeper:
             if living.get(name) != uid and self._doorkeeper.admitted(seen.key, name) == uid:
                 self._coordinator.lose(seen.key, name)
         self._living = living
+
+
+def creates(plan: Plan) -> bool:
+    return any(isinstance(action, CreatePod) for action in plan.actions)
 
 
 def only_adds(actions: Sequence[Action]) -> bool:

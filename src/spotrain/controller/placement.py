@@ -73,7 +73,7 @@ def _take(
     history = observed.status.offer_history
     if not offers:
         return Place(None, None, history, why_none(job, observed.pools))
-    best = _best(job, observed, offers, now) or offers[0]
+    best = _held(observed, offers) or _best(job, observed, offers, now) or offers[0]
     # Pods that wait already, of a time without a place, start the clock at once.
     presence = look(job, observed, best, now)
     status = OfferStatus(best.pool.name, best.zone, now)
@@ -139,6 +139,14 @@ def _stay_or_move(
     )
 
 
+def _held(observed: Observed, offers: Sequence[Offer]) -> Offer | None:
+    """Where workers are though no place is on record: whoever made them died before it wrote that.
+    Workers of a suspended job are leaving; its next place is chosen anew."""
+    living = [pod for pod in observed.pods if pod.phase in claims.LIVING and not pod.deleting]
+    held = {pod.place for pod in living}
+    return next((offer for offer in offers if offer.place in held), None)
+
+
 def _best(
     job: ElasticJob,
     observed: Observed,
@@ -157,13 +165,23 @@ def _best(
 
 
 def _has_room(job: ElasticJob, observed: Observed, offer: Offer) -> bool:
-    mine = _own(job, observed, offer.place)
-    return room_for_least(mine, _at(observed.board, offer), gpus_at(offer), preempts=True)
+    return room_for_least(
+        _own(job, observed, offer.place),
+        _at(observed.board, offer),
+        gpus_at(offer),
+        gpus_per_node=offer.pool.gpus_per_node,
+        preempts=True,
+    )
 
 
 def _share_at(job: ElasticJob, observed: Observed, offer: Offer) -> Share:
-    mine = _own(job, observed, offer.place)
-    return share(mine, _at(observed.board, offer), gpus_at(offer), preempts=True)
+    return share(
+        _own(job, observed, offer.place),
+        _at(observed.board, offer),
+        gpus_at(offer),
+        gpus_per_node=offer.pool.gpus_per_node,
+        preempts=True,
+    )
 
 
 def _within_allowance(job: ElasticJob, observed: Observed, place: Place) -> Place:

@@ -90,7 +90,8 @@ class Event:
 
 @dataclass(frozen=True)
 class Plan:
-    """Whoever carries it out writes `status` first, then acts in order, and stops at a conflict.
+    """Whoever carries it out writes `status` first, then acts in order, and stops at a conflict; a
+    plan that takes nothing away need not wait for its status.
 
     So a job's end is on record before its pods go, and a failure is counted before its traces are
     removed: whatever breaks half-way, the next look at the cluster comes to the same plan.

@@ -9,7 +9,8 @@ Three rules, for the GPUs of a place and for those that one researcher may hold 
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from spotrain.controller.board import Claim
@@ -29,19 +30,29 @@ class Share:
 UNLIMITED = Share(math.inf)
 
 
-def share(mine: Claim, others: Sequence[Claim], gpus: float, *, preempts: bool = False) -> Share:
+def share(
+    mine: Claim,
+    others: Sequence[Claim],
+    gpus: float,
+    *,
+    gpus_per_node: int = 0,
+    preempts: bool = False,
+) -> Share:
     """The job's share of so many GPUs. `others`: the jobs that want the same ones.
 
+    gpus_per_node: a worker's GPUs are all in one node; 0: they come from anywhere.
     preempts: where the scheduler drives out lesser jobs, what these hold is in nobody's way.
     """
     each = mine.gpus_per_worker
     if not each or math.isinf(gpus):
         return _without_growth(mine, others) if _is_starving(mine, others) else UNLIMITED
     rivals = [o for o in others if not (preempts and o.priority < mine.priority)]
-    due = sum(_due(mine, other) * other.gpus_per_worker for other in rivals)
-    taken = sum(max(o.held, _due(mine, o)) * o.gpus_per_worker for o in rivals)
-    entitled = max(int((gpus - due) // each), 0)
-    available = max(int((gpus - taken) // each), 0)
+    due, taken = Counter[int](), Counter[int]()
+    for other in rivals:
+        due[other.gpus_per_worker] += _due(mine, other)
+        taken[other.gpus_per_worker] += max(other.held, _due(mine, other))
+    entitled = workers_beside(due, each, int(gpus), gpus_per_node)
+    available = workers_beside(taken, each, int(gpus), gpus_per_node)
     if mine.is_waiting and entitled < mine.least:
         ahead = sum(_due(mine, other) > 0 for other in rivals)
         return Share(0, ahead, is_in_line=True)
@@ -50,10 +61,31 @@ def share(mine: Claim, others: Sequence[Claim], gpus: float, *, preempts: bool =
     return Share(max(mine.housed, min(entitled, max(mine.held, available))))
 
 
-def room_for_least(mine: Claim, others: Iterable[Claim], gpus: float, *, preempts: bool) -> bool:
+def room_for_least(
+    mine: Claim, others: Iterable[Claim], gpus: float, *, gpus_per_node: int = 0, preempts: bool
+) -> bool:
     """Could the job start with so many GPUs, were it to come to them now?"""
     arriving = replace(mine, housed=0, held=0)
-    return not share(arriving, list(others), gpus, preempts=preempts).is_in_line
+    found = share(arriving, list(others), gpus, gpus_per_node=gpus_per_node, preempts=preempts)
+    return not found.is_in_line
+
+
+def workers_beside(taken: Mapping[int, int], each: int, gpus: int, gpus_per_node: int) -> int:
+    """How many workers of `each` GPUs find room beside those that are there: GPUs of a worker ->
+    how many such workers.
+
+    Nodes are filled with the largest workers first, as full as they get: the room there is at best.
+    A scheduler that spreads workers over half-empty nodes may leave less.
+    """
+    if not gpus_per_node:
+        return max(gpus - sum(size * workers for size, workers in taken.items()), 0) // each
+    free = [gpus_per_node] * (gpus // gpus_per_node)
+    for size, workers in sorted(taken.items(), reverse=True):
+        for node, left in enumerate(free):
+            placed = min(workers, left // size) if size else 0
+            free[node] -= placed * size
+            workers -= placed
+    return sum(left // each for left in free)
 
 
 def _due(mine: Claim, other: Claim) -> int:

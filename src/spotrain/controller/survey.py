@@ -6,6 +6,7 @@ each; when a claim changes, the jobs that wait or grow beside it look again.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from spotrain.controller.board import Board, Claim, ScaleUp
 from spotrain.controller.claims import claim_of
@@ -13,6 +14,7 @@ from spotrain.controller.mirror import Name
 from spotrain.controller.observe import SeenJob, SeenPod
 from spotrain.controller.placement import is_placed
 from spotrain.controller.scale_ups import Word
+from spotrain.controller.status import JobStatus
 from spotrain.job import ElasticJob, Price, place_of
 
 
@@ -56,6 +58,12 @@ class Survey:
         else:
             self._jobs.pop(name, None)
         self._reckon(name)
+
+    def expect(self, seen: SeenJob, status: JobStatus) -> None:
+        """The place that was just decided is claimed before it is on record, lest two jobs take the
+        last room of a place at once. What is stored next counts again."""
+        self._jobs[seen.namespace, seen.name] = replace(seen, status=status)
+        self._reckon((seen.namespace, seen.name))
 
     def put_pod(self, old: SeenPod | None, new: SeenPod | None) -> None:
         if old:
