@@ -2,54 +2,20 @@
 
 import asyncio
 import queue
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
-from spotrain import worlds
 from spotrain.agent.standalone import expect_token, forget_number
 from spotrain.coordinator import protocol
 from spotrain.coordinator.client import Client, Endpoint, resolve
 from spotrain.coordinator.listener import listening, turn_away
 from spotrain.coordinator.server import Coordinator
-
-JOB = "ns/job/uid"
-LIMITS = worlds.Limits(min_size=1, max_size=2, desired_size=1, growth_delay_seconds=0)
-HELLO = protocol.Hello(version=protocol.VERSION, job=JOB, pod="a", address="127.0.0.1", ranks=1)
-
-
-@asynccontextmanager
-async def serving(**settings: Any) -> AsyncIterator[tuple[Coordinator, str]]:
-    coordinator = Coordinator(record=forget_number, authorize=expect_token("right"), **settings)
-    coordinator.set_job(JOB, LIMITS)
-    async with coordinator.serving("127.0.0.1", 0) as port:
-        yield coordinator, f"ws://127.0.0.1:{port}"
-
-
-def connection(url: str, token: str = "right") -> connect:
-    headers = {"Authorization": f"Bearer {token}"}
-    return connect(url, additional_headers=headers, close_timeout=0.1)
-
-
-async def say(agent: ClientConnection, message: object) -> None:
-    await agent.send(protocol.encode(message))
-
-
-async def hear(agent: ClientConnection) -> Any:
-    return protocol.decode(await agent.recv(), protocol.FROM_COORDINATOR)
-
-
-async def join(agent: ClientConnection, pod: str = "a", port: int = 1) -> Any:
-    """Say hello and be ready; the answer to the hello."""
-    await say(agent, replace(HELLO, pod=pod))
-    welcome = await hear(agent)
-    await say(agent, protocol.Ready(port=port))
-    return welcome
+from tests.coordinator.talk import HELLO, JOB, LIMITS, connection, hear, join, say, serving
 
 
 async def test_a_ready_agent_gets_a_world_that_names_its_store() -> None:

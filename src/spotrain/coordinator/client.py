@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from websockets.exceptions import ConnectionClosed, InvalidHandshake
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from spotrain.coordinator import protocol
@@ -132,7 +132,7 @@ class Client:
             self._converse(url, address)
         except (OSError, TimeoutError, InvalidHandshake, ConnectionClosed) as error:
             name = f"coordinator {url} at {address}"
-            logger.warning("%s: %s; trying again", name, error or type(error))
+            logger.warning("%s: %s; trying again", name, _reason(error))
         except Exception as error:  # the thread must not end while the agent lives
             logger.error("coordinator %s: %s: %s", url, type(error).__name__, error)
         return self._was_welcome
@@ -165,6 +165,13 @@ class Client:
                         self._received(message)
             finally:
                 self._connection = None
+
+
+def _reason(error: Exception) -> str:
+    """What the coordinator says, where it has answered at all."""
+    if isinstance(error, InvalidStatus) and error.response.body:
+        return bytes(error.response.body).decode(errors="replace").strip()[:300]
+    return str(error) or type(error).__name__
 
 
 def backoff(most: float) -> Iterator[float]:

@@ -29,6 +29,7 @@ class AgentConnection(ServerConnection):
     def __init__(self, *args: Any, gate: Gate, **settings: Any) -> None:
         super().__init__(*args, **settings)
         limits, now = gate.limits, time.monotonic()
+        self.limits = limits
         self.refusal = ""
         """Why this peer is served no more; empty: it is served."""
         self._gate = gate
@@ -80,7 +81,7 @@ class AgentConnection(ServerConnection):
                 return
             else:
                 self.refuse("more bytes a second than an agent sends")
-            if self._unread > self._gate.limits.outbox_bytes:
+            if self._unread > self.limits.outbox_bytes:
                 self.transport.abort()  # it would not read the reason either
 
     @property

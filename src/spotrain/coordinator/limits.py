@@ -26,6 +26,8 @@ class ServerLimits:
     Each may cost a review of its token by the API server."""
     visits: float = 64.0
     """New connections of one address at once."""
+    hello_seconds: float = 10.0
+    """A connection that has not said hello by then is closed."""
     frames_per_second: float = 50.0
     """Of one connection in the long run; an agent sends about 5: reports, pings and pongs."""
     frames: float = 500.0

@@ -17,8 +17,6 @@ from spotrain.coordinator.connection import CLOSE_SECONDS, AgentConnection
 from spotrain.coordinator.gate import Gate
 from spotrain.coordinator.limits import DEFAULT, ServerLimits
 
-HELLO_SECONDS = 10.0
-"""A connection that has not said hello by then is closed."""
 PING_SECONDS = 1.0
 EXPIRY_SECONDS = 5.0
 """An agent that has not answered a ping for so long is lost."""
@@ -47,7 +45,7 @@ async def listening(
         ping_interval=ping_seconds,
         ping_timeout=expiry_seconds,
         close_timeout=CLOSE_SECONDS,
-        open_timeout=HELLO_SECONDS,
+        open_timeout=limits.hello_seconds,
         max_queue=QUEUED_FRAMES,
         compression=None,
         process_request=_answer_request,
@@ -61,10 +59,10 @@ async def listening(
         await server.wait_closed()
 
 
-async def turn_away(connection: ServerConnection) -> None:
+async def turn_away(connection: AgentConnection) -> None:
     """A standby's part: whatever an agent says first, another one leads. It keeps no state."""
     with suppress(ConnectionClosed, TimeoutError):
-        async with asyncio.timeout(HELLO_SECONDS):
+        async with asyncio.timeout(connection.limits.hello_seconds):
             await connection.recv()
         await say_not_leader(connection)
     await connection.close()

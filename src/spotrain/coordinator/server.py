@@ -20,7 +20,6 @@ from spotrain.coordinator.job import INSPECT_SECONDS, Job, Record
 from spotrain.coordinator.limits import DEFAULT, ServerLimits
 from spotrain.coordinator.listener import (
     EXPIRY_SECONDS,
-    HELLO_SECONDS,
     PING_SECONDS,
     listening,
     say_not_leader,
@@ -147,7 +146,7 @@ class Coordinator:
 
     async def _admit(self, connection: AgentConnection) -> protocol.Hello | None:
         """The agent's hello if it may join, else None after telling it why not."""
-        async with asyncio.timeout(HELLO_SECONDS):
+        async with asyncio.timeout(self.limits.hello_seconds):
             text = await connection.recv()
         hello = protocol.decode(text, {"hello": protocol.Hello}, self.ignored)
         if not isinstance(hello, protocol.Hello):
