@@ -82,3 +82,13 @@ def test_commits_stand_with_the_world_that_made_them() -> None:
 def test_an_adopted_world_is_known_from_its_first_report_on() -> None:
     told = report(history.publish((), world(7), 0.0), 7, 40, 1.0)
     assert (told[0].first_step, told[0].first_step_at) == (40, 1.0)
+
+
+def test_a_step_is_due_once_the_job_has_told_of_one_and_while_a_world_trains() -> None:
+    fresh = history.publish((), world(1), 10.0)
+    assert history.next_step_due(fresh, 60.0) is None
+    told = report(fresh, 1, 1, 11.0, restored=0)
+    assert history.next_step_due(told, 60.0) == 71.0
+    ended = history.end(told, 1, Reason.STALL, 71.0, "rank 1 hangs")
+    assert (history.next_step_due(ended, 60.0), ended[0].message) == (None, "rank 1 hangs")
+    assert history.next_step_due(history.publish(ended, world(2), 80.0), 60.0) == 140.0

@@ -108,6 +108,10 @@ ENV_ADDRESS: Final = "SPOTRAIN_ADDRESS"
 ENV_GRACE_SECONDS: Final = "SPOTRAIN_GRACE_SECONDS"
 """Seconds from SIGTERM to SIGKILL: the pod's grace period."""
 
+ENV_PROGRESS_DEADLINE: Final = "SPOTRAIN_PROGRESS_DEADLINE_SECONDS"
+"""Seconds without a finished step after which `spotrain-run --standalone` restarts its world; unset
+or 0: never. A job in a cluster says it in spec.elastic.progressDeadlineSeconds."""
+
 # --- Environment of a rank, set by the agent ---------------------------------------------------
 ENV_CONTROL: Final = "SPOTRAIN_CONTROL"
 """Folder with the agent's control socket and drain flag."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from spotrain.controller.model import Observed, RestartWorld
+from spotrain.controller.model import Observed, RestartWorld, StalledWorld
 from spotrain.controller.reconcile import reconcile
 from spotrain.controller.stall import find_stall
 from spotrain.controller.status import Progress
@@ -45,6 +45,32 @@ def test_a_stall_is_told_once_and_restarted_until_the_coordinator_has_done_it() 
     assert (again.actions, again.events) == (plan.actions, ())
     assert again.status.last_stall == plan.status.last_stall
     assert reconcile(job(**HASTY), applied(observed, plan), after(61)).actions == ()
+
+
+@pytest.mark.acceptance(24)
+def test_the_ranks_that_hung_are_told_once_and_kept() -> None:
+    observed = training()
+    plan = reconcile(job(**HASTY), observed, after(60))
+    found = StalledWorld(4, "behind or stuck: rank 3 (...)")
+    next_world = world(5, step=100, since=after(61), stalled=found)
+    unchanged = replace(observed, status=plan.status, world=next_world)
+    told = reconcile(job(**HASTY), unchanged, after(61))
+    (event,) = told.events
+    assert (event.reason, event.message) == ("RanksBehind", found.message)
+    mark = told.status.last_stall
+    assert mark is not None
+    assert (mark.world, mark.message) == (4, found.message)
+    again = reconcile(job(**HASTY), replace(unchanged, status=told.status), after(62))
+    assert (again.events, again.status.last_stall) == ((), mark)
+
+
+def test_what_hung_in_an_earlier_world_is_not_said_of_a_later_one() -> None:
+    observed = training()
+    earlier = replace(observed, world=world(4, step=100, stalled=StalledWorld(2, "rank 3")))
+    plan = reconcile(job(**HASTY), earlier, after(60))
+    assert reasons(plan) == ["WorldStalled"]
+    again = replace(earlier, status=plan.status)
+    assert reasons(reconcile(job(**HASTY), again, after(61))) == []
 
 
 @pytest.mark.parametrize(

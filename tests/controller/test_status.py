@@ -51,7 +51,7 @@ statuses = st.builds(
     restarts=st.builds(Restarts, counts, counts, counts, counts),
     attempt=counts,
     last_failure=st.none() | st.builds(FailureMark, times, counts),
-    last_stall=st.none() | st.builds(Stall, counts, counts, times),
+    last_stall=st.none() | st.builds(Stall, counts, counts, times, st.text(max_size=5)),
     last_disruption=st.none()
     | st.builds(Disruption, st.text(max_size=5), st.text(max_size=5), st.text(max_size=5), times),
     counted_pods=st.lists(st.text(max_size=5), max_size=3).map(tuple),

@@ -55,10 +55,11 @@ class Fleet:
     async def _record(self, _job: str, number: int) -> None:
         self.recorded.append(number)
 
-    async def start(self, pod: str, *, grace_seconds: float = 30) -> None:
+    async def start(self, pod: str, *, grace_seconds: float = 30, port: int | None = None) -> None:
+        """`port`: where it finds the coordinator, if not at its own."""
         environment = {
             **os.environ,
-            contract.ENV_COORDINATOR: f"ws://127.0.0.1:{self.port}",
+            contract.ENV_COORDINATOR: f"ws://127.0.0.1:{port or self.port}",
             contract.ENV_TOKEN: "token",
             contract.ENV_JOB: JOB,
             contract.ENV_POD: pod,

@@ -50,6 +50,7 @@ def test_without_a_script_it_says_what_is_missing() -> None:
         pytest.param(contract.ENV_COORDINATOR, "ws://", "no websocket address", id="no-host"),
         pytest.param(contract.ENV_GRACE_SECONDS, "soon", "'soon' is not a number", id="grace"),
         pytest.param(contract.ENV_GRACE_SECONDS, "-1", "above 0", id="negative-grace"),
+        pytest.param(contract.ENV_PROGRESS_DEADLINE, "-1", "from 0", id="negative-deadline"),
         pytest.param(contract.ENV_COORDINATOR, "http://x", "no websocket address", id="address"),
     ],
 )
@@ -104,6 +105,17 @@ def test_one_box_trains_to_the_end_and_goes_on_where_it_ended(tmp_path: Path) ->
     again = spotrain_run("--standalone", script, str(tmp_path), "--epochs", "2", "--pause", "0")
     assert again.returncode == 0, again.stderr
     assert "world 2 rank 0 of 1" in again.stdout
+
+
+def test_one_box_that_hangs_is_restarted_past_its_deadline(tmp_path: Path) -> None:
+    done = spotrain_run(
+        *("--standalone", "--max-restarts", "9", str(SCRIPTS / "session.py"), str(tmp_path)),
+        *("--epochs", "1", "--hang-at", "60"),
+        environment={contract.ENV_PROGRESS_DEADLINE: "10"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "hangs or waits: session.py:" in done.stderr
+    assert "world 2 rank 0 of 1" in done.stdout
 
 
 def test_a_damaged_checkpoint_is_passed_over_loudly(tmp_path: Path) -> None:

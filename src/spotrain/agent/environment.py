@@ -52,6 +52,19 @@ def _read_grace(environment: Mapping[str, str]) -> float:
     )
 
 
+def read_progress_deadline(environment: Mapping[str, str]) -> float:
+    """Seconds within which one box has to do its next step; 0: there is no deadline."""
+    text = environment.get(contract.ENV_PROGRESS_DEADLINE) or "0"
+    with contextlib.suppress(ValueError):
+        if 0 <= (seconds := float(text)) < math.inf:
+            return seconds
+    raise UsageError(
+        f"{contract.ENV_PROGRESS_DEADLINE}={text!r} is not a number of seconds from 0: a world "
+        "that does no step for so long is restarted. Set it above the longest pause between two "
+        "steps, such as a validation, or to 0 for no deadline."
+    )
+
+
 def read_endpoint(environment: Mapping[str, str]) -> Endpoint | None:
     """The coordinator that the environment names, or None."""
     urls = split_urls(environment.get(contract.ENV_COORDINATOR, ""))

@@ -16,7 +16,7 @@ from torch.distributed.launcher.api import LaunchConfig
 
 from spotrain import contract
 from spotrain.agent.command_line import brings_rendezvous, require_script
-from spotrain.agent.environment import Identity, read_endpoint
+from spotrain.agent.environment import Identity, read_endpoint, read_progress_deadline
 from spotrain.agent.local_ranks import LocalRanks
 from spotrain.agent.loop import Inbox, run
 from spotrain.agent.notices import Left, notices_to
@@ -45,7 +45,11 @@ def launch(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     _keep_gloo_on(identity.address)
     with contextlib.ExitStack() as stack:
         if endpoint is None:
-            coordinator = own_coordinator(identity.job, max_restarts=config.max_restarts)
+            coordinator = own_coordinator(
+                identity.job,
+                max_restarts=config.max_restarts,
+                progress_deadline_seconds=read_progress_deadline(environment),
+            )
             endpoint = stack.enter_context(coordinator)
         return _run(config, entrypoint, arguments, identity, endpoint)
 

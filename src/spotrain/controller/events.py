@@ -33,6 +33,8 @@ def training_events(
     if stall.is_new and stall.restart:
         said = f"{stall.restart.message}; restarting it from its last checkpoint."
         yield Event("Warning", "WorldStalled", said)
+    if stall.finding:
+        yield Event("Warning", "RanksBehind", stall.finding)
     for pod, cause in disruptions.fresh:
         message = (
             f"{pod.name} was taken away ({cause}) and will be replaced; no failure is counted."

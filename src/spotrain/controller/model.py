@@ -43,6 +43,7 @@ __all__ = [
     "Plan",
     "PodView",
     "RestartWorld",
+    "StalledWorld",
     "Taint",
     "WorldView",
     "earliest",
@@ -118,6 +119,15 @@ class BudgetView:
 
 
 @dataclass(frozen=True)
+class StalledWorld:
+    """A world that the coordinator has ended because it did no step any more."""
+
+    number: int
+    message: str
+    """Which ranks held it up, and where they were."""
+
+
+@dataclass(frozen=True)
 class WorldView:
     """What the coordinator says of the job's world."""
 
@@ -133,6 +143,8 @@ class WorldView:
     """Why it failed, in the words of the rank that did."""
     restarts: int = 0
     """Failures of ranks that the coordinator has answered with a restart inside the pods."""
+    stalled: StalledWorld | None = None
+    """The last one of this job."""
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,20 @@ from typing import Any, Final, Literal
 
 from spotrain import contract
 from spotrain.controller.kube import Object
-from spotrain.controller.model import BudgetView, NodeView, PodView, Taint, WorldView
+from spotrain.controller.model import (
+    BudgetView,
+    NodeView,
+    PodView,
+    StalledWorld,
+    Taint,
+    WorldView,
+)
 from spotrain.controller.outdated import MADE_OF_ANNOTATION
 from spotrain.controller.status import JobStatus
 from spotrain.controller.stored import read_status
 from spotrain.coordinator.report import JobReport
 from spotrain.job import ElasticJob, JobError, parse_job, worker_container
+from spotrain.worlds import Reason
 
 DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 Phase = Literal["Pending", "Running", "Succeeded", "Failed"]
@@ -180,7 +188,13 @@ def view_world(report: JobReport, *, clock: float, now: datetime) -> WorldView:
         outcome=outcome,
         message=report.message,
         restarts=report.restarts,
+        stalled=_last_stall(report),
     )
+
+
+def _last_stall(report: JobReport) -> StalledWorld | None:
+    stalls = [world for world in report.history if world.reason is Reason.STALL]
+    return StalledWorld(stalls[-1].number, stalls[-1].message) if stalls else None
 
 
 def pods_of(seen: SeenJob, pods: Iterable[SeenPod]) -> tuple[PodView, ...]:

@@ -1,11 +1,12 @@
 """A world that does no step any more: somebody hangs, and torch may wait for half an hour.
 
-The coordinator restarts it from its last checkpoint; ranks that do not leave by themselves are
-killed by their agents, and the pods stay. That counts against the backoff limit: a training that
-always hangs at the same place must not pay for GPUs for ever.
+The coordinator asks its agents where the ranks are, for a few seconds at most, and restarts it from
+its last checkpoint; ranks that do not leave by themselves are killed by their agents, and the pods
+stay. That counts against the backoff limit: a training that always hangs at the same place must not
+pay for GPUs for ever. Decision 0018 has the reasons.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from spotrain.controller.model import Observed, RestartWorld, WorldView
@@ -20,20 +21,24 @@ class Stalling:
     """The last stall of the job, this one included."""
     is_new: bool
     look_again: datetime | None
+    finding: str = ""
+    """Which ranks hung, told once: as soon as the coordinator knows it."""
 
 
 def find_stall(job: ElasticJob, observed: Observed, now: datetime) -> Stalling:
     """Has the world gone on within progressDeadlineSeconds?
 
     Only a job that has told of a step before is judged: a script without the training library never
-    tells, and the first step may wait for a compiler.
+    tells, and the first step may wait for a compiler. From then on the first step of each world has
+    as long as any other, counted from the world's beginning.
     """
-    mark, world = observed.status.last_stall, observed.world
+    world = observed.world
+    mark, finding = _with_finding(observed.status.last_stall, world)
     due = _due(job, observed, world)
     if world is None or due is None:
-        return Stalling(None, mark, False, None)
+        return Stalling(None, mark, False, None, finding)
     if now < due:
-        return Stalling(None, mark, False, due)
+        return Stalling(None, mark, False, due, finding)
     seconds = job.elastic.progress_deadline_seconds
     message = (
         f"world {world.number} has done no step after {world.step} for {seconds} s, "
@@ -41,7 +46,15 @@ def find_stall(job: ElasticJob, observed: Observed, now: datetime) -> Stalling:
     )
     is_new = mark is None or mark.world != world.number
     stall = Stall(world.number, world.step, now) if is_new else mark
-    return Stalling(RestartWorld(world.number, message), stall, is_new, None)
+    return Stalling(RestartWorld(world.number, message), stall, is_new, None, finding)
+
+
+def _with_finding(mark: Stall | None, world: WorldView | None) -> tuple[Stall | None, str]:
+    """The last stall with the coordinator's words on it, and those words if they are new."""
+    stalled = world.stalled if world else None
+    if mark is None or stalled is None or stalled.number != mark.world or mark.message:
+        return mark, ""
+    return replace(mark, message=stalled.message), stalled.message
 
 
 def _due(job: ElasticJob, observed: Observed, world: WorldView | None) -> datetime | None:

@@ -138,6 +138,8 @@ class Stall(_Part):
     world: int
     step: int
     at: datetime
+    message: str = ""
+    """Which ranks held it up, once the coordinator has found out."""
 
 
 @dataclass(frozen=True)

@@ -87,6 +87,20 @@ def progress(
     return _settle(history, number, restored_step, previous_step, now)
 
 
+def next_step_due(history: History, seconds: float) -> float | None:
+    """When the present world must have done its next step; None: nobody can say.
+
+    Before the job's first step, which may wait for a compiler or a download, there is no deadline.
+    """
+    if not history or history[-1].ended_at is not None:
+        return None
+    if all(chapter.first_step_at is None for chapter in history):
+        return None
+    last = history[-1]
+    told_at = last.last_step_at if last.last_step_at is not None else last.published_at
+    return max(last.published_at, told_at) + seconds
+
+
 def _settle(
     history: History, number: int, restored: int, previous: int | None, now: float
 ) -> History:
