@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from spotrain.controller.model import BudgetView, NodeView, PodView, Taint
+from spotrain.controller.model import BudgetView, NodeView, PodView, StalledWorld, Taint
 from spotrain.controller.observe import (
     SeenBudget,
     SeenJob,
@@ -18,7 +18,8 @@ from spotrain.controller.observe import (
 )
 from spotrain.coordinator.report import JobReport
 from spotrain.job import ElasticJob, JobError
-from spotrain.worlds import Phase
+from spotrain.worlds import Phase, Reason
+from spotrain.worlds.history import Chapter
 from tests.controller.builders import NOW, document
 
 MORNING = "2026-01-01T08:00:00Z"
@@ -268,6 +269,29 @@ def test_the_coordinators_report_is_told_in_wall_clock_time(said: str, outcome: 
     assert (seen.number, seen.size, seen.phase, seen.step) == (4, 3, "running", 70)
     assert seen.since == NOW - timedelta(seconds=30)
     assert (seen.outcome, seen.message, seen.restarts) == (outcome, "boom", 1)
+
+
+@pytest.mark.acceptance(24)
+def test_the_last_world_that_hung_is_seen_with_the_coordinators_words() -> None:
+    ends = [(1, Reason.STALL, "rank 1"), (2, Reason.STALL, "rank 3"), (3, Reason.LOSS, "a is gone")]
+    told = tuple(
+        Chapter(number=number, members=("a",), published_at=0.0, reason=reason, message=message)
+        for number, reason, message in ends
+    )
+    report = JobReport(
+        number=4,
+        size=1,
+        phase=Phase.RUNNING,
+        since=0.0,
+        step=70,
+        epoch=1,
+        metrics={},
+        outcome="",
+        message="",
+        restarts=2,
+        history=told,
+    )
+    assert view_world(report, clock=0.0, now=NOW).stalled == StalledWorld(2, "rank 3")
 
 
 @pytest.mark.acceptance(19)

@@ -1,9 +1,9 @@
 """Where a rank is, for when its world hangs: its last step, and on request its threads' stacks.
 
-The rank keeps four numbers in a file that is mapped into memory (writing them costs a fraction of a
-microsecond), so that its agent can read them whatever the rank does or fails to do. A signal makes
-Python's faulthandler write the stacks beside them; it needs neither the interpreter's lock nor
-rights that pods lack, unlike a debugger. Only the standard library is used here.
+The rank keeps four numbers in a file that is mapped into memory (writing them costs a microsecond),
+so that its agent can read them whatever the rank does or fails to do. A signal makes Python's
+faulthandler write the stacks beside them; it needs neither the interpreter's lock nor rights that
+pods lack, unlike a debugger. Only the standard library is used here.
 """
 
 import faulthandler
