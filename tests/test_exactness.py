@@ -72,7 +72,7 @@ class Job:
                 seed=SEED,
                 epoch=epoch,
                 cursor=cursor,
-            ).steps()
+            ).batches()
             for rank in range(ranks)
         ]
         for _, step in zip(range(limit), zip(*samplers, strict=True), strict=False):

@@ -12,7 +12,7 @@ from torch.distributed.elastic.utils.data.elastic_distributed_sampler import (
 )
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
-from spotrain.train.sampler import ElasticBatchSampler, Step, permutation
+from spotrain.train.sampler import Batch, ElasticBatchSampler, permutation
 
 
 def samplers(
@@ -35,14 +35,14 @@ def samplers(
 
 def global_steps(
     size: int, batch_size: int, world_size: int, cursor: int = 0
-) -> Iterator[list[Step]]:
+) -> Iterator[list[Batch]]:
     """What all ranks do, step by step; unequal step counts raise, where a collective would hang."""
     ranks = samplers(size, batch_size, world_size, cursor)
-    return (list(step) for step in zip(*(rank.steps() for rank in ranks), strict=True))
+    return (list(step) for step in zip(*(rank.batches() for rank in ranks), strict=True))
 
 
-def new_samples(step: Step) -> list[int]:
-    return step.indices[: len(step.indices) - step.padding]
+def new_samples(batch: Batch) -> list[int]:
+    return batch.indices[: len(batch.indices) - batch.padding]
 
 
 WORLDS = st.lists(
@@ -109,7 +109,7 @@ def test_its_length_is_the_number_of_batches_it_gives(
 ) -> None:
     cursor = data.draw(st.integers(0, size))
     for sampler in samplers(size, batch_size, ranks, cursor, drop_last=drop_last):
-        assert len(sampler) == len(list(sampler)) == len(list(sampler.steps()))
+        assert len(sampler) == len(list(sampler)) == len(list(sampler.batches()))
 
 
 def test_torchs_own_elastic_sampler_loses_and_repeats_samples() -> None:

@@ -14,9 +14,11 @@ from torch.utils.data import Dataset
 from bench.train.samples.history import History, World
 from spotrain.agent.rank import Assignment
 from spotrain.ledger.exactness import Exactness, audit, read_commits, read_sample_log
+from spotrain.train.batching import Batching
 from spotrain.train.checkpoint import Catalogue, CheckpointId
-from spotrain.train.loader import ElasticLoader, Position
+from spotrain.train.loader import ElasticLoader
 from spotrain.train.manifest import Manifest
+from spotrain.train.position import Position
 from spotrain.train.sample_log import SampleLog
 from spotrain.train.sampler import permutation
 
@@ -45,7 +47,7 @@ class Rank:
         self._loader = ElasticLoader(
             Numbers(history.samples),
             self.position,
-            batch_size=history.batch_size,
+            Batching(history.batch_size),
             shuffle=True,
             drop_last=False,
             options={},
@@ -71,7 +73,7 @@ class Rank:
                 assert position.place is not None
                 handed_out = torch.as_tensor(batch).tolist()
                 taken = position.take_step()
-                if handed_out != [index for step in taken for index in step.indices]:
+                if handed_out != [index for batch in taken for index in batch.indices]:
                     raise AssertionError("the loader handed out other samples than it counts")
                 self._log.write(position.place, position, taken)
                 yield True

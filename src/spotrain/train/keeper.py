@@ -1,4 +1,4 @@
-"""What is kept of a run, and how it comes back: tracked objects, position, random state."""
+"""What is kept of a run, and how it comes back: tracked objects and position."""
 
 import logging
 import time
@@ -9,12 +9,12 @@ from typing import Any
 import torch
 
 from spotrain.agent.rank import Assignment
-from spotrain.train import parts, randomness
+from spotrain.train import parts
 from spotrain.train.checkpoint import Catalogue, CheckpointError, CheckpointId
 from spotrain.train.group import Group
-from spotrain.train.loader import Position
 from spotrain.train.manifest import published
 from spotrain.train.pace import Cost, Pace
+from spotrain.train.position import Position
 from spotrain.train.restoring import Tracked, find, load_into, require_same_data, require_same_names
 from spotrain.train.saver import Done, Gather, Outcome, Save, Saver, alone
 from spotrain.train.sharding import Gathering, exchange, has_shards, with_shards
@@ -82,7 +82,7 @@ class Keeper:
             log.error("checkpoint %s was committed, but %s is used", named, found or "none")
         return found
 
-    def restore(self, id: CheckpointId, *, is_main: bool, rank: int, device: torch.device) -> None:
+    def restore(self, id: CheckpointId, *, is_main: bool, device: torch.device) -> None:
         """Bring back checkpoint `id`, unless it is what memory holds anyway."""
         self.restored = id
         if self._held == id:
@@ -100,10 +100,6 @@ class Keeper:
         position.step, position.epoch, position.cursor = id.step, manifest.epoch, manifest.cursor
         position.seed = int(manifest.extra["seed"])
         self.pace.take_up(manifest.extra)
-        if is_main:
-            randomness.set_state(state["random"])
-        else:
-            randomness.seed_all(position.seed, rank, id.step)
         self._held = id
 
     def begin(self, world: int) -> None:
@@ -194,7 +190,7 @@ class Keeper:
                 self._held = done.id
 
     def _present(self, id: CheckpointId, *, planned: bool) -> Save:
-        state = {"tracked": self._states(), "random": randomness.get_state()}
+        state = {"tracked": self._states()}
         if self.is_sharded:
             group, rank = self.group, self.group.place.rank
             folder = group.scatter(

@@ -1,55 +1,15 @@
 """A data loader that goes on at the same sample in whatever world comes next."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from torch.utils.data import DataLoader, Dataset
 
-from spotrain.agent.rank import Assignment, Channel
-from spotrain.train.sampler import ElasticBatchSampler, Step
-from spotrain.train.solo import SoloChannel
-
-
-@dataclass
-class Position:
-    """Where training is: what a checkpoint keeps beside the tracked objects."""
-
-    seed: int
-    step: int = 0
-    """Global steps done."""
-    epoch: int = 0
-    cursor: int = 0
-    """Samples of this epoch that are consumed, over all ranks."""
-    size: int | None = None
-    """Samples of the data set; None before there is a loader."""
-    place: Assignment | None = None
-    unstepped: list[Step] = field(default_factory=list)
-    """Batches handed out since the last step: consumed once that step is done."""
-    channel: Channel | SoloChannel | None = None
-    """Is told how far this rank is, for the day that its world hangs."""
-
-    def take_batch(self, batch: Step) -> None:
-        self.unstepped.append(batch)
-        self.mark()
-
-    def take_step(self) -> list[Step]:
-        """Count one global step; returns the batches that it consumed."""
-        taken, self.unstepped = self.unstepped, []
-        self.step += 1
-        if taken:
-            self.cursor = taken[-1].cursor
-        self.mark()
-        return taken
-
-    def mark(self) -> None:
-        if self.channel is not None:
-            self.channel.mark(step=self.step, batches=len(self.unstepped))
-
-    def end_epoch(self) -> None:
-        self.epoch += 1
-        self.cursor = 0
-        self.unstepped = []
+from spotrain.train import randomness
+from spotrain.train.batching import Batching
+from spotrain.train.position import Position
+from spotrain.train.sampler import Batch, ElasticBatchSampler
 
 
 class ElasticLoader:
@@ -57,20 +17,24 @@ class ElasticLoader:
 
     After a change of world in the midst of an epoch the same iteration goes on with this rank's
     share of what is left: batches that were prefetched for the old world are thrown away unseen.
+
+    Randomness is not kept but made: before each batch is read, in whatever process, and again when
+    it is handed out, the generators are seeded by what tells this batch apart. So augmentation and
+    dropout are the same with and without an interruption, and with any number of workers.
     """
 
     def __init__(
         self,
         dataset: Dataset[Any],
         position: Position,
+        batching: Batching,
         *,
-        batch_size: int,
         shuffle: bool,
         drop_last: bool,
         options: dict[str, Any],
     ) -> None:
         self.dataset = dataset
-        self.batch_size = batch_size
+        self.batching = batching
         self._position = position
         self._shuffle = shuffle
         self._drop_last = drop_last
@@ -80,15 +44,29 @@ class ElasticLoader:
         """Batches left in the epoch for this rank in the present world."""
         return len(self._sampler())
 
+    @property
+    def steps_left(self) -> int:
+        """Optimizer steps left in the epoch in the present world."""
+        return len(self._sampler().steps)
+
+    @property
+    def ends_step(self) -> bool:
+        """Whether the batch at hand is the last of its step: update the model after it."""
+        return self._position.ends_step
+
     def __iter__(self) -> Iterator[Any]:
         position = self._position
-        position.unstepped = []  # of an iteration that was broken off
+        position.forget_batches()  # of an iteration that was broken off
         while True:
-            place, sampler = position.place, self._sampler()
-            batches = DataLoader(self.dataset, batch_sampler=sampler, **self._options)
-            for step, batch in zip(sampler.steps(), batches, strict=True):
-                position.take_batch(step)
-                yield batch
+            place, handed = position.place, _Handed(self._sampler())
+            assert place is not None
+            data = _Seeded(self.dataset, position.seed, position.epoch)
+            for read in DataLoader(data, batch_sampler=handed, **self._options):
+                batch = handed.batches.popleft()
+                position.take_batch(batch)
+                number = len(position.unstepped)
+                randomness.seed_all(position.seed, "batch", place.rank, position.step, number)
+                yield read
                 if position.place is not place:
                     break
             else:
@@ -99,7 +77,7 @@ class ElasticLoader:
         assert place is not None
         return ElasticBatchSampler(
             len(self.dataset),  # type: ignore[arg-type]
-            batch_size=self.batch_size,
+            batch_size=self.batching,
             rank=place.rank,
             world_size=place.world_size,
             seed=position.seed,
@@ -108,3 +86,43 @@ class ElasticLoader:
             shuffle=self._shuffle,
             drop_last=self._drop_last,
         )
+
+
+class _Handed:
+    """The sampler's batches for a data loader, which reads ahead: they wait here to be consumed."""
+
+    def __init__(self, sampler: ElasticBatchSampler) -> None:
+        self.batches: deque[Batch] = deque()
+        self._sampler = sampler
+
+    def __len__(self) -> int:
+        return len(self._sampler)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        for batch in self._sampler.batches():
+            self.batches.append(batch)
+            yield batch.indices
+
+
+class _Seeded(Dataset[Any]):
+    """A data set whose random choices for a batch follow from seed, epoch and first sample."""
+
+    def __init__(self, dataset: Dataset[Any], seed: int, epoch: int) -> None:
+        self._dataset = dataset
+        self._seed = seed
+        self._epoch = epoch
+
+    def __len__(self) -> int:
+        return len(self._dataset)  # type: ignore[arg-type]
+
+    def __getitem__(self, index: int) -> Any:
+        return self._dataset[index]
+
+    def __getitems__(self, indices: Sequence[int]) -> Sequence[Any]:
+        """What a data loader calls for a batch, in a process of its own or in this one."""
+        randomness.seed_all(self._seed, "data", self._epoch, indices[0])
+        read_batch = getattr(self._dataset, "__getitems__", None)
+        if read_batch:
+            together: Sequence[Any] = read_batch(indices)
+            return together
+        return [self._dataset[index] for index in indices]

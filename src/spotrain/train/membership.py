@@ -10,8 +10,8 @@ from spotrain.train import randomness
 from spotrain.train.checkpoint import CheckpointId
 from spotrain.train.group import Group, leave_world
 from spotrain.train.keeper import Keeper
-from spotrain.train.loader import Position
 from spotrain.train.parallel import Elastic
+from spotrain.train.position import Position
 from spotrain.train.progress import Progress
 from spotrain.train.saver import Outcome
 from spotrain.train.sharding import forget_meshes
@@ -64,7 +64,7 @@ class Membership:
             torch.cuda.set_device(device)
         self._position.place = place
         self.group = self._keeper.group = Group(place, device)
-        randomness.seed_all(self._position.seed)
+        randomness.seed_all(self._position.seed, "model")  # models are built alike on all ranks
 
     def settle(self) -> None:
         """What every rank does in a new world, newcomers and survivors alike: one state for all."""
@@ -72,7 +72,7 @@ class Membership:
         choice = self.group.choose(_pair(keeper.newest(place)) if self._is_main else None)
         if choice is not None:
             id = CheckpointId(*choice)
-            keeper.restore(id, is_main=self._is_main, rank=place.rank, device=self.group.device)
+            keeper.restore(id, is_main=self._is_main, device=self.group.device)
         for model in self.models:
             model.enter_world(place.world_size)
         if choice is None:
@@ -80,8 +80,6 @@ class Membership:
                 keeper.begin(self._world)
             self.group.choose(None)  # nobody trains before there is a state to go back to
             keeper.restored = CheckpointId(self._world, self._position.step)
-            if not self._is_main:  # the weights began alike; dropout and augmentation must not
-                randomness.seed_all(self._position.seed, place.rank, self._position.step)
         keeper.saved_at = time.monotonic()
         self._progress.enter_world(self._position.step)
         self._position.mark()
@@ -120,9 +118,7 @@ class Membership:
         self._channel.drained(number)
         self._channel.arrive(survivor=True, floor=0)
         place = self._channel.next_world()
-        random_state = randomness.get_state()
         self.enter(place)
-        randomness.set_state(random_state)
         self.settle()
 
     def finish(self) -> None:

@@ -6,39 +6,55 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.distributed.fsdp import FSDPModule
 from torch.nn.parallel import DistributedDataParallel
 
 BuildReplica = Callable[[nn.Module], nn.Module]
+Shard = Callable[[nn.Module], Any]
 
 
 class Elastic(nn.Module):
     """What `run.wrap` returns. Use it like the model; `.module` is the model itself.
 
-    In evaluation mode the plain module is called: DistributedDataParallel would broadcast buffers
-    at every forward, which hangs as soon as ranks evaluate different numbers of batches.
+    Gradients go over the network with the last batch of each step only. In evaluation mode the
+    plain module is called: DistributedDataParallel would broadcast buffers at every forward, which
+    hangs as soon as ranks evaluate different numbers of batches.
     """
 
-    def __init__(self, module: nn.Module, build_replica: BuildReplica) -> None:
+    def __init__(
+        self,
+        module: nn.Module,
+        build_replica: BuildReplica | None,
+        ends_step: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """`build_replica`: None for a module that is parallel by itself, as a sharded one is.
+        `ends_step`: whether the batch at hand is the last one before the model is updated."""
         super().__init__()
         self.module = module
         self._build_replica = build_replica
+        self._ends_step = ends_step
         self._replica: list[nn.Module] = []  # a list, so that it is no registered submodule
 
     def enter_world(self, world_size: int) -> None:
         """Build the replica for a world; a world of one rank needs none."""
-        self._replica = [self._build_replica(self.module)] if world_size > 1 else []
+        if self._build_replica and world_size > 1:
+            self._replica = [self._build_replica(self.module)]
 
     def leave_world(self) -> None:
         """Drop the replica before its process group; its gradient hooks go with it."""
         self._replica = []
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        if self.training and self._replica:
+        if isinstance(self.module, FSDPModule):
+            self.module.set_requires_gradient_sync(self._ends_step())
+        if not self.training or not self._replica:
+            return self.module(*args, **kwargs)
+        # What is decided here holds for the backward pass too.
+        with nullcontext() if self._ends_step() else self.no_sync():
             return self._replica[0](*args, **kwargs)
-        return self.module(*args, **kwargs)
 
     def no_sync(self) -> AbstractContextManager[None]:
-        """Gradient accumulation: no all-reduce for the backward passes within."""
+        """For accumulation by hand: no all-reduce for the passes within."""
         replica = self._replica[0] if self._replica else None
         return replica.no_sync() if isinstance(replica, DistributedDataParallel) else nullcontext()
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import torch
 
 from spotrain.agent.rank import Channel
-from spotrain.train.loader import Position
+from spotrain.train.position import Position
 from spotrain.train.solo import SoloChannel
 
 PROGRESS_SECONDS = 0.5

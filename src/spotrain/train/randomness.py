@@ -1,34 +1,29 @@
-"""The state of the random generators, in types that a checkpoint may hold."""
+"""Random generators that are seeded by what they are for, so that no checkpoint holds their state.
+
+A state that is saved would have to be gathered from all ranks and data loader workers, and would
+still fit a world of the same size only. What follows from the seed and a position is there in
+every world.
+"""
 
 import hashlib
 import random
-from typing import Any
+import sys
 
 import torch
 
 
-def seed_all(seed: int, *salt: int) -> None:
-    """Seed Python's and torch's generators from a seed and what tells this use of it apart."""
+def seed_all(seed: int, *salt: str | int) -> None:
+    """Seed Python's, NumPy's and torch's generators from a seed and what tells this use apart.
+
+    20 microseconds. Not by torch.manual_seed, which takes 30 times as long, and remembers each call
+    for as long as no GPU is in use.
+    """
     digest = hashlib.sha256("/".join(map(str, (seed, *salt))).encode()).digest()
     value = int.from_bytes(digest[:4], "big")
     random.seed(value)
-    torch.manual_seed(value)
-
-
-def get_state() -> dict[str, Any]:
-    version, numbers, gauss = random.getstate()
-    state: dict[str, Any] = {
-        "torch": torch.get_rng_state(),
-        "python": [version, list(numbers), gauss],
-    }
-    if torch.cuda.is_available():
-        state["cuda"] = torch.cuda.get_rng_state()
-    return state
-
-
-def set_state(state: dict[str, Any]) -> None:
-    torch.set_rng_state(state["torch"].cpu())
-    version, numbers, gauss = state["python"]
-    random.setstate((version, tuple(numbers), gauss))
-    if "cuda" in state and torch.cuda.is_available():
-        torch.cuda.set_rng_state(state["cuda"].cpu())
+    torch.default_generator.manual_seed(value)
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        torch.cuda.manual_seed(value)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(value)

@@ -8,8 +8,8 @@ from typing import TextIO
 
 from spotrain import contract
 from spotrain.agent.rank import Assignment
-from spotrain.train.loader import Position
-from spotrain.train.sampler import Step
+from spotrain.train.position import Position
+from spotrain.train.sampler import Batch
 
 
 class SampleLog:
@@ -25,7 +25,7 @@ class SampleLog:
         folder = os.environ.get(contract.ENV_SAMPLE_LOG)
         return cls(Path(folder) if folder else None)
 
-    def write(self, place: Assignment, position: Position, taken: Sequence[Step]) -> None:
+    def write(self, place: Assignment, position: Position, taken: Sequence[Batch]) -> None:
         """One line for the step that was just done. Unbuffered, so that a kill loses nothing."""
         if self._folder is None:
             return
@@ -35,14 +35,14 @@ class SampleLog:
             self._folder.mkdir(parents=True, exist_ok=True)
             self._file, self._name = (self._folder / name).open("a", buffering=1), name
         assert self._file is not None
-        ids = [index for step in taken for index in step.indices]
+        ids = [index for batch in taken for index in batch.indices]
         line = {
             "world": place.number,
             "rank": place.rank,
             "step": position.step,
             "epoch": position.epoch,
             "ids": ids,
-            "padding": sum(step.padding for step in taken),
+            "padding": sum(batch.padding for batch in taken),
         }
         self._file.write(json.dumps(line) + "\n")
 

@@ -7,10 +7,15 @@ A position kept per rank (or a new shuffle of the rest) loses and repeats sample
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 import torch
 from torch.utils.data import Sampler
+
+from spotrain.train.batching import Batching, Share
+
+INDICES_AT_ONCE: Final = 16_384
+"""Turned into numbers of Python together: few enough to stay in a processor's cache."""
 
 
 def permutation(size: int, *, seed: int, epoch: int, shuffle: bool = True) -> torch.Tensor:
@@ -28,29 +33,37 @@ def permutation(size: int, *, seed: int, epoch: int, shuffle: bool = True) -> to
     return torch.randperm(size, generator=generator)
 
 
-@dataclass(frozen=True)
-class Step:
-    """What one rank does in one global step."""
+class Batch(NamedTuple):
+    """What one rank takes in at once: all of its part of a step, or one of several."""
 
     indices: list[int]
     """Samples of this rank; the last `padding` of them are repeats."""
     padding: int
     cursor: int
-    """Samples of the epoch that all ranks together have consumed once this step is done."""
+    """Samples of the epoch that all ranks together have consumed once its step is done."""
+    weight: float
+    """Factor of this batch's mean loss that makes the ranks' averaged gradients, summed over the
+    step's batches, the gradient of the mean over the step's new samples."""
+    samples: int
+    """New samples of all ranks in its step."""
+    ends_step: bool
 
 
 class ElasticBatchSampler(Sampler[list[int]]):
     """Batches of one rank, from a global position to the end of the epoch.
 
-    A global step takes `batch_size * world_size` samples, and each rank a contiguous slice of
-    them. Every rank does the same number of steps (a collective with fewer members would hang):
+    A step takes `batch_size * world_size` samples (or what a `Batching` says), and each rank a
+    contiguous slice of them. Every rank has the same number of steps and of batches in each (a
+    collective with fewer members would hang). With a constant share of each rank
 
     - a rest smaller than the world joins the last full step: a batch is at most one larger;
-    - a larger rest becomes one more step, split as evenly as possible;
-    - only where the whole epoch has fewer samples left than ranks is there padding: each rank
-      without a sample repeats one from the epoch's beginning, and says so in `Step.padding`.
+    - a larger rest becomes one more step, split as evenly as possible.
 
-    `drop_last` leaves out every rest, so that all batches have equal size: those samples are lost
+    With a constant global batch the rest always is a step of its own, so that steps are the same in
+    a world of any size. Where a step has fewer samples than batches, those without one repeat a
+    sample from the epoch's beginning, say so in `Batch.padding`, and weigh nothing.
+
+    `drop_last` leaves out every rest, so that all steps have equal size: those samples are lost
     for the epoch by the caller's own wish.
     """
 
@@ -58,7 +71,7 @@ class ElasticBatchSampler(Sampler[list[int]]):
         self,
         size: int,
         *,
-        batch_size: int,
+        batch_size: int | Batching,
         rank: int,
         world_size: int,
         seed: int,
@@ -68,61 +81,68 @@ class ElasticBatchSampler(Sampler[list[int]]):
         drop_last: bool = False,
     ) -> None:
         _require("size", size, 0, None, "pass len(dataset)")
-        _require("batch_size", batch_size, 1, None, "give each rank one sample a step or more")
+        if not isinstance(batch_size, Batching):
+            _require("batch_size", batch_size, 1, None, "give each rank one sample a step or more")
+            batch_size = Batching(batch_size)
         _require("world_size", world_size, 1, None, "pass the number of ranks that train")
         _require("rank", rank, 0, world_size - 1, "pass this process's rank in the world")
         _require("epoch", epoch, 0, None, "count epochs from 0")
         _require("cursor", cursor, 0, size, "pass the cursor of a checkpoint of the same dataset")
         self.size = size
-        self.batch_size = batch_size
         self.rank = rank
         self.world_size = world_size
         self.seed = seed
         self.epoch = epoch
         self.cursor = cursor
         self.shuffle = shuffle
-        self.drop_last = drop_last
+        self.steps = batch_size.steps(size - cursor, world_size, drop_last=drop_last)
+        """Steps left, the same on every rank."""
 
     def __len__(self) -> int:
-        """Steps left, the same number on every rank."""
-        full, rest = divmod(self.size - self.cursor, self.batch_size * self.world_size)
-        return full + self._rest_is_a_step(full, rest)
+        """Batches left, the same number on every rank."""
+        return self.steps.batches
 
     def __iter__(self) -> Iterator[list[int]]:
-        return (step.indices for step in self.steps())
+        return (batch.indices for batch in self.batches())
 
-    def steps(self) -> Iterator[Step]:
+    def batches(self) -> Iterator[Batch]:
         """The batches together with the position after each: what a checkpoint has to keep.
 
         A data loader prefetches, so the sampler's own progress runs ahead of training; whoever
         saves must take the cursor of the batch that was consumed, never of the one handed out.
         """
         order = permutation(self.size, seed=self.seed, epoch=self.epoch, shuffle=self.shuffle)
-        cursor = self.cursor
-        for count in self._counts():
-            share, extra = divmod(count, self.world_size)
-            mine = share + (self.rank < extra)
-            start = cursor + self.rank * share + min(self.rank, extra)
-            cursor += count
-            if mine:
-                yield Step(order[start : start + mine].tolist(), padding=0, cursor=cursor)
-            else:
-                repeat = order[(self.rank - extra) % self.size]
-                yield Step([int(repeat)], padding=1, cursor=cursor)
+        steps = self.steps
+        yield from self._deal(order, self.cursor, steps.full, steps.samples, steps.pieces)
+        if steps.last_samples:
+            cursor = self.cursor + steps.full * steps.samples
+            yield from self._deal(order, cursor, 1, steps.last_samples, steps.last_pieces)
 
-    def _counts(self) -> Iterator[int]:
-        """New samples of each global step."""
-        whole = self.batch_size * self.world_size
-        full, rest = divmod(self.size - self.cursor, whole)
-        own_step = self._rest_is_a_step(full, rest)
-        absorbed = 0 if own_step or self.drop_last else rest
-        for number in range(1, full + 1):
-            yield whole + (absorbed if number == full else 0)
-        if own_step:
-            yield rest
-
-    def _rest_is_a_step(self, full: int, rest: int) -> bool:
-        return rest > 0 and not self.drop_last and (rest >= self.world_size or full == 0)
+    def _deal(
+        self, order: torch.Tensor, cursor: int, count: int, samples: int, pieces: int
+    ) -> Iterator[Batch]:
+        """This rank's batches of `count` equal steps that begin at `cursor`."""
+        if count == 0:
+            return
+        share = Share.of(samples, pieces, rank=self.rank, world_size=self.world_size)
+        mine = order[cursor : cursor + count * samples].view(count, samples)
+        mine = mine[:, share.start : share.start + share.size]
+        repeat = [int(order[(self.rank - samples) % self.size])]
+        # One weight for each cut, and the last one of a step.
+        parts = [
+            (start, stop, (stop - start) * self.world_size / samples, number == pieces)
+            for number, (start, stop) in enumerate(share.cuts, start=1)
+        ]
+        rows_at_once = max(1, INDICES_AT_ONCE // max(1, share.size))
+        for rows in torch.split(mine, rows_at_once):
+            for row in rows.tolist():  # numbers of Python by the thousand: one by one costs more
+                cursor += samples
+                for start, stop, weight, ends_step in parts:
+                    if start < stop:
+                        own = row[start:stop]
+                        yield Batch(own, 0, cursor, weight, samples, ends_step)
+                    else:
+                        yield Batch(repeat, 1, cursor, 0.0, samples, ends_step)
 
 
 def _require(name: str, value: int, low: int, high: int | None, hint: str) -> None:

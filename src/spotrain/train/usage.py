@@ -25,7 +25,7 @@ def require_restorable(objects: Mapping[str, Any]) -> None:
         if not hasattr(object, "state_dict") or not hasattr(object, "load_state_dict"):
             raise UsageError(
                 f"run.track({name}={object!r}): it has no state_dict and load_state_dict, so "
-                "it could not be restored. Position, epoch and random state are kept anyway."
+                "it could not be restored. Position and epoch are kept anyway."
             )
 
 
