@@ -15,7 +15,8 @@ from spotrain.controller.status import JobStatus
 from spotrain.job import parse_job, parse_pools
 from spotrain.job.spec import Document, RunPolicy
 from tests.controller.test_status import statuses
-from tests.test_job import UPSTREAM_IMAGENET, document
+from tests.test_job import document
+from tests.upstream import IMAGENET
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "k8s" / "examples").glob("*.yaml"))
@@ -229,7 +230,7 @@ def test_the_example_uses_the_volume_and_the_namespace_that_the_stack_makes() ->
 @pytest.mark.parametrize(
     "written",
     [
-        pytest.param(yaml.safe_load(UPSTREAM_IMAGENET), id="upstreams-form"),
+        pytest.param(IMAGENET, id="upstreams-form"),
         pytest.param(document(budget={"maxDollars": None}), id="no-budget"),
         pytest.param(document(RunPolicy={"cleanPodPolicy": "None"}), id="as-upstream-wrote-back"),
     ],

@@ -4,9 +4,9 @@ import copy
 from typing import Any
 
 import pytest
-import yaml
 
 from spotrain.job import JobError, parse_job, worker_container
+from tests.upstream import IMAGENET
 
 TEMPLATE: dict[str, Any] = {"spec": {"containers": [{"name": "elasticjob-worker", "image": "i"}]}}
 
@@ -134,33 +134,9 @@ def test_spellings_that_contradict_each_other_are_refused() -> None:
     }
 
 
-UPSTREAM_IMAGENET = """
-apiVersion: elastic.pytorch.org/v1alpha1
-kind: ElasticJob
-metadata: {name: imagenet, namespace: elastic-job}
-spec:
-  rdzvEndpoint: "etcd-service:2379"
-  minReplicas: 1
-  maxReplicas: 2
-  replicaSpecs:
-    Worker:
-      replicas: 2
-      restartPolicy: ExitCode
-      template:
-        apiVersion: v1
-        kind: Pod
-        spec:
-          containers:
-            - name: elasticjob-worker
-              image: torchelastic/examples:0.2.0
-              args: ["--nproc_per_node=1", "/workspace/main.py"]
-              resources: {limits: {nvidia.com/gpu: 1}}
-"""
-
-
 @pytest.mark.acceptance(1)
 def test_an_old_job_of_upstreams_form_is_understood() -> None:
-    job = parse_job(yaml.safe_load(UPSTREAM_IMAGENET))
+    job = parse_job(IMAGENET)
     assert job.rdzv_endpoint == "etcd-service:2379"
     assert (job.min_replicas, job.max_replicas, job.replicas) == (1, 2, 2)
     assert job.template["kind"] == "Pod"

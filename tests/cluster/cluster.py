@@ -107,8 +107,15 @@ class Namespace:
             await self.kube.create(ACCOUNTS, self.name, account)
         await self.kube.create(BINDINGS, self.name, _binding())
 
-    async def submit(self, name: str, replicas: int, **spec: Any) -> Object:
-        container = {"name": contract.WORKER_CONTAINER, "image": "none"}
+    async def submit(
+        self, name: str, replicas: int, *, resources: Mapping[str, Any] | None = None, **spec: Any
+    ) -> Object:
+        """A job of that many workers; `spec` goes over what is said of it here."""
+        container = {
+            "name": contract.WORKER_CONTAINER,
+            "image": "none",
+            "resources": resources or {},
+        }
         worker = {"replicas": replicas, "template": {"spec": {"containers": [container]}}}
         body = {
             "apiVersion": contract.API_VERSION,

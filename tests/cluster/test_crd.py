@@ -13,58 +13,13 @@ from spotrain.controller.kube import JOBS, Object
 from tests.cluster.cluster import CRDS, REPOSITORY, Namespace
 from tests.cluster.strict_api import StrictApi, strict_api
 from tests.controller.builders import document
+from tests.upstream import SAMPLES
 
 pytestmark = pytest.mark.cluster
 
 WORKER = "spec.replicaSpecs.Worker"
 SUCCEEDED = {"conditions": [{"type": "Succeeded", "status": "True"}]}
 POD = {"spec": {"containers": [{"name": "elasticjob-worker", "image": "img"}]}}
-UPSTREAMS_SAMPLES = """
-apiVersion: elastic.pytorch.org/v1alpha1
-kind: ElasticJob
-metadata: {name: imagenet, namespace: elastic-job}
-spec:
-  rdzvEndpoint: "etcd-service:2379"
-  minReplicas: 1
-  maxReplicas: 2
-  replicaSpecs:
-    Worker:
-      replicas: 2
-      restartPolicy: ExitCode
-      template:
-        apiVersion: v1
-        kind: Pod
-        spec:
-          containers:
-            - name: elasticjob-worker
-              image: torchelastic/examples:0.2.0
-              imagePullPolicy: Always
-              args: ["--nproc_per_node=1", "/workspace/examples/imagenet/main.py", "--workers=0"]
-              resources: {limits: {nvidia.com/gpu: 1}}
----
-apiVersion: elastic.pytorch.org/v1alpha1
-kind: ElasticJob
-metadata: {name: classy-vision, namespace: elastic-job}
-spec:
-  rdzvEndpoint: "etcd-service:2379"
-  minReplicas: 1
-  maxReplicas: 3
-  replicaSpecs:
-    Worker:
-      replicas: 2
-      restartPolicy: ExitCode
-      template:
-        apiVersion: v1
-        kind: Pod
-        spec:
-          containers:
-            - name: elasticjob-worker
-              image: torchelastic/examples:0.2.0
-              imagePullPolicy: Always
-              args: ["--nproc_per_node=1", "/workspace/classy_vision/classy_train.py"]
-              resources: {limits: {nvidia.com/gpu: 1}}
-"""
-"""In the form of upstream's two: template with apiVersion and kind, endpoint of their own etcd."""
 
 
 @pytest.fixture
@@ -98,7 +53,7 @@ async def test_the_crd_applies_strictly_and_without_warnings(api: StrictApi) -> 
 
 
 @pytest.mark.acceptance(1)
-@pytest.mark.parametrize("sample", list(yaml.safe_load_all(UPSTREAMS_SAMPLES)))
+@pytest.mark.parametrize("sample", SAMPLES)
 async def test_jobs_in_upstreams_form_are_accepted_strictly_and_without_warnings(
     api: StrictApi, sample: Object
 ) -> None:

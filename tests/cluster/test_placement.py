@@ -38,7 +38,7 @@ UNSCHEDULABLE = {
     "message": "0/9 nodes are available",
 }
 READY = [{"type": "Ready", "status": "True"}]
-ONE_GPU = {"resources": {"limits": {contract.GPU_RESOURCE: "1"}}}
+ONE_GPU = {"limits": {contract.GPU_RESOURCE: "1"}}
 
 
 @pytest.fixture
@@ -65,21 +65,8 @@ async def market(namespace: Namespace) -> AsyncIterator[Namespace]:
 
 
 async def submit(namespace: Namespace, name: str, replicas: int, **spec: Any) -> Object:
-    container = {"name": contract.WORKER_CONTAINER, "image": "none", **ONE_GPU}
-    worker = {"replicas": replicas, "template": {"spec": {"containers": [container]}}}
-    body = {
-        "apiVersion": contract.API_VERSION,
-        "kind": contract.KIND,
-        "metadata": {"name": name, "namespace": namespace.name},
-        "spec": {
-            "minReplicas": replicas,
-            "maxReplicas": replicas,
-            "placement": {"gpu": "t4"},
-            **spec,
-            "replicaSpecs": {contract.WORKER: worker},
-        },
-    }
-    return await namespace.kube.create(kinds.JOBS, namespace.name, body)
+    placed = {"placement": {"gpu": "t4"}, **spec}
+    return await namespace.submit(name, replicas, resources=ONE_GPU, **placed)
 
 
 def place(thing: Object) -> str:

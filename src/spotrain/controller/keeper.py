@@ -122,7 +122,7 @@ class Keeper:
         if not seen.stored and creates(plan) and only_adds(plan.actions):
             plan = await self._begin(seen, plan, now)
         if seen.stored and only_adds(plan.actions):
-            await _together(self._record(seen, plan, now), self._act(seen, plan, now))
+            await _together(self._act(seen, plan, now), self._record(seen, plan, now))
         else:
             await self._record(seen, plan, now)
             await self._act(seen, plan, now)
@@ -226,7 +226,8 @@ def only_adds(actions: Sequence[Action]) -> bool:
 
 
 async def _together(*works: Awaitable[None]) -> None:
-    """All to their end, then the first one's fault, if any: none is cut off half-way."""
+    """All to their end, then the first one's fault, if any: none is cut off half-way. Requests
+    leave in this order."""
     for outcome in await asyncio.gather(*works, return_exceptions=True):
         if isinstance(outcome, BaseException):
             raise outcome

@@ -1,19 +1,16 @@
 """The API server: the few requests that the controller makes, and their errors.
 
-lightkube finds the cluster and renews the credentials. The objects pass as the JSON they are: its
-typed models drop every field that is newer than they are, and a pod template belongs to the user.
+The objects pass as the JSON they are: lightkube's typed models drop every field that is newer than
+they are, and a pod template belongs to the user. How its server is found is in `connection`.
 """
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
 
 import httpx2
-from lightkube import KubeConfig
-from lightkube.config import client_adapter
 
 from spotrain import contract
 
@@ -92,7 +89,7 @@ Asked = Callable[[str, int | None], None]
 
 
 class Kube:
-    """Usage: `async with connected() as kube`. Every method raises one of FAULTS."""
+    """Usage: `async with connection.connected() as kube`. Every method raises one of FAULTS."""
 
     def __init__(
         self,
@@ -236,17 +233,6 @@ _MANAGED: Final = {"fieldManager": FIELD_MANAGER}
 _MERGE: Final = "application/merge-patch+json"
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
 _APPLY: Final = "application/apply-patch+yaml"
-
-
-@asynccontextmanager
-async def connected(asked: Asked = lambda _method, _code: None) -> AsyncIterator[Kube]:
-    """The cluster around this pod; outside of one, that of KUBECONFIG."""
-    parameters = client_adapter.ConnectionParams(timeout=httpx2.Timeout(REQUEST_SECONDS))
-    config = KubeConfig.from_env().get()
-    if config is None:
-        raise RuntimeError("the kubeconfig names no current context; set one, or KUBECONFIG.")
-    async with client_adapter.AsyncClient(config, parameters) as http:
-        yield Kube(http, asked)
 
 
 def _raise_for(response: httpx2.Response) -> None:

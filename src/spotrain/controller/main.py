@@ -14,7 +14,8 @@ from typing import Any, Final
 from lightkube.core.exceptions import ConfigError
 
 from spotrain.controller import logs, trust
-from spotrain.controller.kube import FAULTS, Kube, connected
+from spotrain.controller.connection import connected
+from spotrain.controller.kube import FAULTS, Kube
 from spotrain.controller.lease import Leadership, new_identity
 from spotrain.controller.meters import Meters
 from spotrain.controller.probes import answering

@@ -16,7 +16,8 @@ from pathlib import Path
 from lightkube.core.exceptions import ConfigError
 
 from spotrain import contract
-from spotrain.controller.kube import FAULTS, connected
+from spotrain.controller.connection import connected
+from spotrain.controller.kube import FAULTS
 from spotrain.local.arguments import read_pairs, require_folder
 from spotrain.local.image import Image
 from spotrain.local.kubelet.kubelet import Kubelet
