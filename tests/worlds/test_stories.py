@@ -1,0 +1,143 @@
+"""The promises of the state machine hold in random stories, and a machine that breaks one shows."""
+
+import importlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from spotrain import worlds
+from tests.worlds.stories import Stories
+
+SOURCE = Path(worlds.__file__).parent
+
+Stories.TestCase.settings = settings(max_examples=200, stateful_step_count=50, deadline=None)
+TestStories = Stories.TestCase
+
+
+@dataclass(frozen=True)
+class Mutation:
+    what: str
+    file: str
+    old: str
+    """Occurs once in the file."""
+    new: str
+
+
+MUTATIONS = (
+    Mutation("numbers are used again", "forming", "state.number + 1", "max(1, state.number)"),
+    Mutation(
+        "a world is published before its number is durable",
+        "forming",
+        "    return forming, [Record(number=number)]",
+        "    from .events import Publish\n    return forming, [Publish(world=pending)]",
+    ),
+    Mutation("any size will do", "questions", "limits.allowed_sizes or range", "range"),
+    Mutation("the minimum does not hold", "questions", "if limits.min_size <= size", "if size"),
+    Mutation(
+        "every commit is accepted",
+        "changes",
+        "accepted = trains(state) and is_active(",
+        "accepted = True or is_active(",
+    ),
+    Mutation(
+        "a coordinator that has just come back refuses commits",
+        "changes",
+        "    accepted = None\n",
+        "    accepted = False\n",
+    ),
+    Mutation(
+        "a world forms before the last is left", "forming", "if is_being_left(state):", "if 0:"
+    ),
+    Mutation(
+        "a notice breaks the world",
+        "forming",
+        "return _drain(state, Reason.NOTICE, now)",
+        'return break_world(state, Reason.LOSS, "")',
+    ),
+    Mutation(
+        "newcomers are not gathered",
+        "forming",
+        "if now < since + state.limits.growth_delay_seconds:",
+        "if False:",
+    ),
+    Mutation("a drain has no deadline", "forming", "if now < state.drain_deadline:", "if True:"),
+    Mutation("who hangs is never given up", "forming", "if now < left_by:", "if True:"),
+    Mutation(
+        "who is gone is remembered",
+        "changes",
+        "for id, member in state.members.items() if id != event.id}",
+        "for id, member in state.members.items()}",
+    ),
+    Mutation(
+        "the survivors of a loss are not told",
+        "changes",
+        "    if trains(state):\n        # To all",
+        "    if False:\n        # To all",
+    ),
+    Mutation(
+        "who starts is waited for without end",
+        "forming",
+        "if is_worth_waiting(state, candidates) and now < since + state.limits.gather_seconds:",
+        "if is_worth_waiting(state, candidates):",
+    ),
+    Mutation(
+        "a member on notice enters the next world",
+        "state",
+        "return self.state is MemberState.READY and self.leaving_by is None",
+        "return self.state in (MemberState.READY, MemberState.DRAINED)",
+    ),
+    Mutation("nothing is waited for after a return", "forming", "    if not is_over:", "    if 0:"),
+    Mutation("a minority is adopted", "forming", "2 * len(back) > highest.size", "len(back) > 0"),
+    Mutation(
+        "no world is adopted: who is missing is waited for without end",
+        "forming",
+        "is_over = now >= state.recover_until",
+        "is_over = False",
+    ),
+    Mutation("spares are not taken in", "forming", "[:size])", "[:state.limits.min_size])"),
+)
+
+
+@contextmanager
+def mutated(mutation: Mutation, folder: Path) -> Iterator[ModuleType]:
+    """The package with one change, under a name of its own."""
+    name = f"mutant_{abs(hash(mutation))}"
+    (folder / name).mkdir()
+    for source in SOURCE.glob("*.py"):
+        text = source.read_text()
+        if source.stem == mutation.file:
+            assert text.count(mutation.old) == 1, f"{mutation.what}: the source has changed"
+            text = text.replace(mutation.old, mutation.new)
+        (folder / name / source.name).write_text(text.replace("spotrain.worlds", name))
+    sys.path.insert(0, str(folder))
+    try:
+        yield importlib.import_module(name)
+    finally:
+        sys.path.remove(str(folder))
+        for module in [module for module in sys.modules if module.split(".")[0] == name]:
+            del sys.modules[module]
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.what)
+def test_a_machine_that_breaks_a_promise_is_found_out(mutation: Mutation, tmp_path: Path) -> None:
+    tried = settings(
+        max_examples=1000,
+        stateful_step_count=50,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=[Phase.generate],
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+    )
+    with mutated(mutation, tmp_path) as machine:
+        broken = type("Broken", (Stories,), {"worlds": machine})
+        with pytest.raises((AssertionError, KeyError)):
+            run_state_machine_as_test(broken, settings=tried)
