@@ -27,6 +27,7 @@ class Fleet:
     command: Sequence[str]
     limits: worlds.Limits
     inspect_seconds: float = INSPECT_SECONDS
+    hang_seconds: float = HANG_SECONDS
     port: int = 0
     agents: dict[str, asyncio.subprocess.Process] = field(default_factory=dict)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -98,7 +99,7 @@ class Fleet:
         (self.folder / "out" / "enough").touch()
 
     async def exit_code(self, pod: str) -> int:
-        async with asyncio.timeout(HANG_SECONDS):
+        async with asyncio.timeout(self.hang_seconds):
             return await self.agents[pod].wait()
 
     @property
@@ -110,7 +111,7 @@ class Fleet:
     async def until(self, holds: Callable[[JobReport], bool]) -> JobReport:
         """Wait for a state of the job; the logs of all agents are shown if it never comes."""
         try:
-            async with asyncio.timeout(HANG_SECONDS):
+            async with asyncio.timeout(self.hang_seconds):
                 while not holds(self.report):
                     self.changed.clear()
                     await self.changed.wait()
@@ -139,9 +140,10 @@ async def fleet(
     limits: worlds.Limits,
     *,
     inspect_seconds: float = INSPECT_SECONDS,
+    hang_seconds: float = HANG_SECONDS,
 ) -> AsyncIterator[Fleet]:
     """A fleet whose agents are all dead when the context is left."""
-    made = Fleet(folder, command, limits, inspect_seconds)
+    made = Fleet(folder, command, limits, inspect_seconds, hang_seconds)
     await made.serve()
     try:
         yield made

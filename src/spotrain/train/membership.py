@@ -43,6 +43,9 @@ class Membership:
         progress: Progress,
     ) -> None:
         self.models: list[Elastic] = []
+        self.in_place = True
+        """Whether a planned change keeps the script's objects. Else its function is called again:
+        frameworks take it that the world which they began in is the only one."""
         self._channel = channel
         self._position = position
         self._keeper = keeper
@@ -101,7 +104,8 @@ class Membership:
         """A planned change, in place: model, optimizer and device stay as they are.
 
         Raises:
-            WorldChanged: the model is sharded over this world, and has to be sharded anew.
+            WorldChanged: the model is sharded over this world, and has to be sharded anew; or the
+                script cannot change in place.
         """
         outcome, world, step = self.group.tell(self._save_for_all())
         if Outcome(outcome) is Outcome.UNANSWERED:
@@ -112,7 +116,7 @@ class Membership:
         self._keeper.hold(CheckpointId(world, step))
         self._progress.previous_step = self._position.step
         number = self._world
-        if self._keeper.is_sharded:
+        if self._keeper.is_sharded or not self.in_place:
             raise WorldChanged(f"world {number} is left as planned")
         self.leave()
         self._channel.drained(number)

@@ -13,7 +13,7 @@ from spotrain.train.membership import Membership, Wish
 from spotrain.train.pace import Pace
 from spotrain.train.position import Position
 from spotrain.train.preparing import Preparing
-from spotrain.train.progress import Progress
+from spotrain.train.progress import Metrics, Progress
 from spotrain.train.randomness import seed_all
 from spotrain.train.sample_log import SampleLog
 from spotrain.train.saver import Saver
@@ -85,13 +85,7 @@ class Run(Preparing):
         Raises:
             WorldEnded: do not catch it; the training function is called again.
         """
-        self._require_tracked("run.step")
-        taken = self._position.take_step()
-        self._keeper.hold(None)
-        self._sample_log.write(self.place, self._position, taken)
-        if self.is_main:
-            samples = sum(batch.samples for batch in taken if batch.ends_step)
-            self._progress.tell_step(samples=samples, metrics=metrics)
+        self._count_step(metrics)
         self._require_wanted()
         self._keeper.look_after_saves(self.world)
         is_due = self.is_main and self._keeper.is_save_due()
@@ -100,6 +94,10 @@ class Run(Preparing):
             self.membership.change_world()
         elif wish is Wish.SAVE or (is_due and not self._keeper.is_sharded):
             self._keeper.start_save(self.world)
+
+    def last_step(self, **metrics: float | torch.Tensor) -> None:
+        """In place of `step`, where nothing follows: the end saves it, and no world changes now."""
+        self._count_step(metrics)
 
     def should_stop(self, *, step: int | None = None) -> bool:
         """For scripts that keep their own loop and do not call `run.step`: whether to stop here.
@@ -133,6 +131,15 @@ class Run(Preparing):
         """Report metrics of an epoch, such as accuracy; only rank 0's count."""
         if self.is_main:
             self._progress.tell(metrics)
+
+    def _count_step(self, metrics: Metrics) -> None:
+        self._require_tracked("run.step")
+        taken = self._position.take_step()
+        self._keeper.hold(None)
+        self._sample_log.write(self.place, self._position, taken)
+        if self.is_main:
+            samples = sum(batch.samples for batch in taken if batch.ends_step)
+            self._progress.tell_step(samples=samples, metrics=metrics)
 
     def _require_wanted(self) -> None:
         if self._channel.is_leave_asked(self.world):
