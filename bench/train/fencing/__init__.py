@@ -1,0 +1,1 @@
+"""Whether a world, or a coordinator, that was frozen and wakes up can still do harm."""

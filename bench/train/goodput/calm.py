@@ -1,0 +1,51 @@
+"""What the machine can do when nobody disturbs it: full speed by size, and the start of a job."""
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.train.goodput.account import speed_of
+from bench.train.peers.launchers import STOCK
+from bench.train.peers.scripts.work import BATCH
+from bench.train.peers.team import Team, team
+
+
+@dataclass(frozen=True)
+class Calm:
+    speed: dict[int, float]
+    """Samples a second by number of nodes."""
+    start_seconds: float
+    """From the start of one agent to the first step."""
+    cpu_seconds: dict[int, float]
+    """Processor time of a step, one rank's, by number of nodes."""
+
+
+def measure(most: int, *, step_seconds: float, steps: int = 50) -> Calm:
+    """Plain scripts under torchrun, in worlds of 1 to `most` nodes that nothing happens to."""
+    speed, cpu, start = {}, {}, 0.0
+    options = ("--step-seconds", str(step_seconds))
+    for size in range(1, most + 1):
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            team(STOCK, Path(folder), max_size=size, options=options) as job,
+        ):
+            at = job.start(*(f"w{number}" for number in range(size)))
+            job.until_training(size=size, steps=5)
+            used, done = cpu_of(job), len(job.steps())
+            job.until_training(size=size, steps=5 + steps)
+            cpu[size] = (cpu_of(job) - used) / (len(job.steps()) - done)
+            speed[size] = speed_of(job.steps(), batch=BATCH)
+            if size == 1:
+                start = job.steps()[0].at - at
+    return Calm(speed, start, cpu)
+
+
+def cpu_of(job: Team) -> float:
+    """Seconds of processor time that the job's processes have used, agents included."""
+    ticks = 0
+    for worker in job.agents:
+        for pid in job.processes_of(worker):
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,1 @@
+"""What a job lives through without anybody's help, beside torchrun."""

@@ -1,0 +1,55 @@
+"""What a job of three workers lives through unaided: ours and torchrun, case by case in turns.
+
+    python -m bench.train.survival [--rounds 1] [--limit 120] [--cases ...] [--peers ...]
+
+About twenty minutes, most of them waiting for torchrun.
+"""
+
+import argparse
+import os
+from datetime import UTC, datetime
+from typing import Any
+
+import torch
+
+from bench import page
+from bench.machine import machine
+from bench.train.peers.launchers import ALL
+from bench.train.survival import report
+from bench.train.survival.cases import CASES
+from bench.train.survival.trial import survive
+
+
+def measure(cases: list[str], peers: list[str], rounds: int, limit: float) -> dict[str, Any]:
+    found: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds")}
+    found |= {"machine": machine() | {"torch": torch.__version__}}
+    survival: dict[str, dict[str, Any]] = {name: {case: [] for case in cases} for name in peers}
+    for _ in range(rounds):
+        for case in CASES:
+            for name in peers:
+                if case.name in cases:
+                    trial = survive(case, ALL[name], seconds=limit)
+                    survival[name][case.name].append(trial)
+                    print(case.name, name, trial, flush=True)
+    found |= {"rounds": rounds, "limit_seconds": limit, "survival": survival}
+    return found | {"load_after": os.getloadavg()}
+
+
+def main() -> None:
+    known = [case.name for case in CASES]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--limit", type=float, default=120, help="seconds for a case to pass")
+    parser.add_argument("--cases", nargs="*", default=known, choices=known)
+    parser.add_argument(
+        "--peers", nargs="*", default=["session", "tuned", "stock"], choices=list(ALL)
+    )
+    options = parser.parse_args()
+    found = measure(options.cases, options.peers, options.rounds, options.limit)
+    block = report.block(found)
+    page.keep("survival", found, block)
+    print(block)
+
+
+if __name__ == "__main__":
+    main()
