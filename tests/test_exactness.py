@@ -371,3 +371,12 @@ def test_commits_are_read_from_the_catalogue_and_its_history(tmp_path: Path) -> 
         Commit(world=2, step=20, epoch=2, cursor=4, parent=(1, 10)),
         Commit(world=3, step=30, epoch=3, cursor=4, parent=(2, 20)),
     ]
+
+
+def test_a_commit_that_is_pruned_while_it_is_read_is_found_in_the_history(tmp_path: Path) -> None:
+    name = "w000001-s00000005.json"
+    (tmp_path / name).symlink_to(tmp_path / "gone")  # listed, but not there any more
+    (tmp_path / "history").mkdir()
+    document = {"id": name.removesuffix(".json"), "epoch": 0, "cursor": 7, "parent": None}
+    (tmp_path / "history" / name).write_text(json.dumps(document))
+    assert {commit.cursor for commit in read_commits(tmp_path)} == {7}

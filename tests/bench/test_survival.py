@@ -6,7 +6,7 @@ from typing import Any
 from bench.train.peers.steps import StepDone
 from bench.train.survival import report
 from bench.train.survival.cases import CASES, checkpoints
-from bench.train.survival.trial import furthest, reached
+from bench.train.survival.trial import furthest, reached, standstill
 from spotrain.train.checkpoint import Catalogue, CheckpointId
 
 
@@ -19,6 +19,12 @@ def test_steps_that_are_done_again_are_no_progress() -> None:
     assert furthest(done, until=5.0) == 10
     assert reached(done, 11)
     assert not reached(done, 12)
+    assert standstill(done, since=2.5) == 6.5
+
+
+def test_training_that_goes_on_stands_still_for_a_step_at_most() -> None:
+    done = [step(number, at=float(number)) for number in range(1, 20)]
+    assert standstill(done, since=5.5) == 1
 
 
 def test_only_published_checkpoints_are_torn(tmp_path: Path) -> None:
@@ -31,7 +37,7 @@ def test_only_published_checkpoints_are_torn(tmp_path: Path) -> None:
 
 
 def found(**changes: Any) -> dict[str, Any]:
-    alive = {"fits": True, "survives": True, "progress_after": 0.5}
+    alive = {"fits": True, "survives": True, "standstill": 0.5}
     dead = {"fits": True, "survives": False, "why": "every agent has ended", "steps": 0}
     ours = {case.name: [alive] for case in CASES} | changes
     stock = {case.name: [{"fits": False} if case.needs_service else dead] for case in CASES}

@@ -35,7 +35,7 @@ def _cell(trials: Sequence[dict[str, Any]]) -> str:
         return "as rank 0" if trials else ""
     alive = [trial for trial in tried if trial["survives"]]
     if len(alive) == len(tried):
-        return f"yes, {max(trial['progress_after'] for trial in alive):.1f} s"
+        return f"yes, {max(trial['standstill'] for trial in alive):.1f} s"
     dead = next(trial for trial in tried if not trial["survives"])
     share = f"{len(alive)} of {len(tried)}: " if len(tried) > 1 else "no: "
     return f"{share}{dead['why']}"

@@ -1,6 +1,7 @@
 """One case on one launcher: does training come to a step that it would not have reached before?"""
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,13 +37,24 @@ def survive(case: Case, launcher: Launcher, *, seconds: float) -> dict[str, Any]
                 "why": str(never).splitlines()[0].partition(": ")[2],
                 "steps": furthest(job.steps()) - before,
             }
-        first = next(step for step in job.steps() if step.step > before)
-        return {"fits": True, "survives": True, "progress_after": round(first.at - at, 2)}
+        still = standstill(job.steps(), since=at)
+        return {"fits": True, "survives": True, "standstill": round(still, 2)}
 
 
-def furthest(steps: list[StepDone], until: float = float("inf")) -> int:
+def furthest(steps: Sequence[StepDone], until: float = float("inf")) -> int:
     return max((step.step for step in steps if step.at <= until), default=0)
 
 
-def reached(steps: list[StepDone], target: int) -> bool | None:
+def standstill(steps: Sequence[StepDone], *, since: float) -> float:
+    """The longest time without a step that had not been done before, in seconds."""
+    furthest, last, longest = 0, since, 0.0
+    for step in sorted(steps, key=lambda step: step.at):
+        if step.step > furthest:
+            furthest = step.step
+            if step.at > since:
+                longest, last = max(longest, step.at - last), step.at
+    return longest
+
+
+def reached(steps: Sequence[StepDone], target: int) -> bool | None:
     return furthest(steps) >= target or None

@@ -70,12 +70,12 @@ def read_commits(folder: Path) -> list[Commit]:
     """The manifests of a checkpoint folder and of its history, read without torch.
 
     One that cannot be read is left out, as training leaves it out: where it belongs to the
-    lineage, the audit reports the gap.
+    lineage, the audit reports the gap. Training may go on meanwhile, and prune.
     """
     commits = []
     for path in sorted((*folder.glob("w*-s*.json"), *folder.glob("history/w*-s*.json"))):
         try:
-            document = json.loads(path.read_text())
+            document = json.loads(_text(path))
             parent = document["parent"]
             world, step = _key(document["id"])
             commits.append(
@@ -90,6 +90,13 @@ def read_commits(folder: Path) -> list[Commit]:
         except (ValueError, KeyError, TypeError):
             continue
     return commits
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except FileNotFoundError:  # its data was pruned since the folder was listed
+        return (path.parent / "history" / path.name).read_text()
 
 
 def _key(text: str) -> Key:
