@@ -62,6 +62,7 @@ class Led:
         job.serve()
         lost = job.worker_of_rank(1)
         job.kill(lost)
+        job.agents[lost].wait()
         job.until(lambda _: committed_after(catalogue, newest), seconds=WAIT_SECONDS)
         committed = time.monotonic() - at
         self._former.send_signal(signal.SIGCONT)
