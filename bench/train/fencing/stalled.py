@@ -3,13 +3,14 @@
 import json
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from bench.train.peers.launchers import SESSION
+from bench.train.peers.steps import StepDone
 from bench.train.peers.team import Team, team
 from spotrain.ledger.samples import Commit, Key, read_commits
 from spotrain.train.checkpoint import Catalogue, CheckpointId
@@ -39,13 +40,16 @@ def trial(job: Team) -> dict[str, Any]:
     about = json.loads(reached.read_text())
     stale = CheckpointId.parse(about["target"].removesuffix(".json"))
     at = job.signal(signal.SIGSTOP, about["worker"])
+    await_stopped(job, about["worker"])
     go.touch()
     catalogue = Catalogue(job.output / "checkpoints")
-    job.until(lambda _: committed_after(catalogue, stale), seconds=WAIT_SECONDS)
+    newer = job.until(lambda _: committed_after(catalogue, stale), seconds=WAIT_SECONDS)
     committed = time.monotonic() - at
     job.signal(signal.SIGCONT, about["worker"])
-    job.until_training(size=2, steps=5)
-    return judge(read_commits(catalogue.store.path), stale) | {  # type: ignore[attr-defined]
+    job.until(lambda done: is_together(done, beyond=newer.world), seconds=WAIT_SECONDS)
+    commits = read_commits(job.output / "checkpoints")
+    return judge(commits, stale) | {
+        "worker": about["worker"],
         "commit_after_seconds": round(committed, 2),
         "newest_is_intact": is_newest_intact(catalogue),
     }
@@ -56,22 +60,31 @@ def judge(commits: list[Commit], stale: CheckpointId) -> dict[str, Any]:
     known = {commit.key: commit for commit in commits}
     key = (stale.world, stale.step)
     newest = max(known, default=None)
+    path = lineage(known, newest)
     return {
         "stale": str(stale),
         "was_published": key in known,
-        "counts": newest is not None and key in lineage(known, newest),
+        "counts": key in path,
+        "lineage": sorted(path)[-6:],
         "new_world_committed": newest is not None and newest[0] > stale.world,
     }
 
 
-def lineage(known: dict[Key, Commit], newest: Key) -> set[Key]:
+def lineage(known: dict[Key, Commit], newest: Key | None) -> set[Key]:
     """The checkpoints that `newest` goes back to, itself included, as far as they are known."""
     path: set[Key] = set()
-    key: Key | None = newest
+    key = newest
     while key is not None and key not in path:
         path.add(key)
         key = known[key].parent if key in known else None
     return path
+
+
+def is_together(done: Sequence[StepDone], *, beyond: int) -> bool | None:
+    """Whether both train in a world after `beyond`; a woken rank may still step in its old one."""
+    newest = max(int(step.world) for step in done)
+    own = [step for step in done if step.world == str(newest)]
+    return (newest > beyond and own[0].size == 2 and len(own) >= 10) or None
 
 
 def committed_after(catalogue: Catalogue, stale: CheckpointId) -> CheckpointId | None:
@@ -86,6 +99,21 @@ def is_newest_intact(catalogue: Catalogue) -> bool:
         if intact is not None and newest is not None and intact.id >= newest:
             return True
     return False
+
+
+def await_stopped(job: Team, worker: str) -> None:
+    """Wait until every thread stands still: on a busy machine some run on for a while."""
+
+    def look(_: object) -> bool | None:
+        tasks = [
+            task
+            for pid in job.processes_of(worker)
+            for task in Path(f"/proc/{pid}/task").glob("*/stat")
+        ]
+        states = {task.read_text().rpartition(")")[2].split()[0] for task in tasks}
+        return states <= {"T", "Z", "X"} or None
+
+    job.until(look, seconds=WAIT_SECONDS)
 
 
 def await_file(job: Team, path: Path) -> None:
