@@ -4,7 +4,7 @@ import json
 import signal
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -105,12 +105,11 @@ def await_stopped(job: Team, worker: str) -> None:
     """Wait until every thread stands still: on a busy machine some run on for a while."""
 
     def look(_: object) -> bool | None:
-        tasks = [
-            task
-            for pid in job.processes_of(worker)
-            for task in Path(f"/proc/{pid}/task").glob("*/stat")
-        ]
-        states = {task.read_text().rpartition(")")[2].split()[0] for task in tasks}
+        states = set()
+        for pid in job.processes_of(worker):
+            for task in Path(f"/proc/{pid}/task").glob("*/stat"):
+                with suppress(OSError):  # a thread that has just ended
+                    states.add(task.read_text().rpartition(")")[2].split()[0])
         return states <= {"T", "Z", "X"} or None
 
     job.until(look, seconds=WAIT_SECONDS)
