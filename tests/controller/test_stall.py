@@ -37,6 +37,15 @@ def test_a_world_without_a_step_is_restarted_and_named() -> None:
 
 
 @pytest.mark.acceptance(24)
+def test_the_last_step_before_a_hang_is_looked_at_again_though_nothing_happens_any_more() -> None:
+    observed = replace(training(), world=world(4, step=101))
+    plan = reconcile(job(**HASTY), observed, after(20))
+    assert plan.requeue_at == after(80)
+    silent = replace(observed, status=plan.status)
+    assert reconcile(job(**HASTY), silent, after(80)).actions != ()
+
+
+@pytest.mark.acceptance(24)
 def test_a_stall_is_told_once_and_restarted_until_the_coordinator_has_done_it() -> None:
     observed = training()
     plan = reconcile(job(**HASTY), observed, after(60))

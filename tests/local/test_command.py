@@ -1,9 +1,11 @@
 """`python -m spotrain.local` as a person uses it."""
 
+import re
 import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -16,34 +18,50 @@ EXAMPLE = ROOT / "k8s" / "examples" / "digits.yaml"
 SESSION = ROOT / "tests" / "train" / "scripts" / "session.py"
 
 
-def job_file(folder: Path, *, replicas: int = 1) -> Path:
+def job_file(folder: Path, *options: str, replicas: int = 1, **spec: Any) -> Path:
     document = yaml.safe_load(EXAMPLE.read_text())
-    document["spec"] |= {"maxReplicas": replicas}
+    document["spec"] |= {"maxReplicas": replicas, **spec}
     worker = document["spec"]["replicaSpecs"]["Worker"]
     worker["replicas"] = replicas
     container = worker["template"]["spec"]["containers"][0]
-    container["args"] = [str(SESSION), "/mnt/efs/out", "--epochs", "1", "--pause", "0"]
+    container["args"] = [str(SESSION), "/mnt/efs/out", "--epochs", "1", *options]
     path = folder / "job.yaml"
     path.write_text(yaml.safe_dump(document))
     return path
 
 
-def test_a_job_file_runs_to_its_end(tmp_path: Path) -> None:
-    (tmp_path / "efs").mkdir()
-    done = subprocess.run(
+def run_file(folder: Path, job: Path) -> subprocess.CompletedProcess[str]:
+    (folder / "efs").mkdir()
+    return subprocess.run(
         [
-            *(sys.executable, "-m", "spotrain.local", str(job_file(tmp_path))),
-            *("--volume", f"efs={tmp_path / 'efs'}", "--folder", str(tmp_path / "run")),
+            *(sys.executable, "-m", "spotrain.local", str(job)),
+            *("--volume", f"efs={folder / 'efs'}", "--folder", str(folder / "run")),
         ],
         capture_output=True,
         text=True,
         timeout=240,
         check=False,
     )
+
+
+def test_a_job_file_runs_to_its_end(tmp_path: Path) -> None:
+    done = run_file(tmp_path, job_file(tmp_path, "--pause", "0"))
     assert done.returncode == contract.EXIT_OK, done.stdout + done.stderr
     assert "world 1: 1 worker trains" in done.stdout
     assert list((tmp_path / "efs" / "out" / "checkpoints").glob("*.json"))
     assert (tmp_path / "run" / "world-number").read_text() == "1\n"
+
+
+@pytest.mark.acceptance(24)
+def test_a_job_that_hangs_is_restarted_past_its_deadline_and_tells_where_it_hung(
+    tmp_path: Path,
+) -> None:
+    """A machine that is slower than the deadline costs more restarts, and nothing else."""
+    hasty: dict[str, Any] = {"elastic": {"progressDeadlineSeconds": 15}, "backoffLimit": 20}
+    done = run_file(tmp_path, job_file(tmp_path, "--hang-at", "60", **hasty))
+    assert done.returncode == contract.EXIT_OK, done.stdout + done.stderr
+    assert "WorldStalled: world 1 has done no step after " in done.stdout
+    assert re.search(r"RanksBehind: .*rank 0: in step \d+, session\.py:\d+ hang", done.stdout)
 
 
 @pytest.mark.parametrize(

@@ -108,10 +108,11 @@ def test_one_box_trains_to_the_end_and_goes_on_where_it_ended(tmp_path: Path) ->
 
 
 def test_one_box_that_hangs_is_restarted_past_its_deadline(tmp_path: Path) -> None:
+    """A machine that is slower than the deadline costs more restarts, and nothing else."""
     done = spotrain_run(
-        *("--standalone", "--max-restarts", "9", str(SCRIPTS / "session.py"), str(tmp_path)),
+        *("--standalone", "--max-restarts", "20", str(SCRIPTS / "session.py"), str(tmp_path)),
         *("--epochs", "1", "--hang-at", "60"),
-        environment={contract.ENV_PROGRESS_DEADLINE: "10"},
+        environment={contract.ENV_PROGRESS_DEADLINE: "15"},
     )
     assert done.returncode == 0, done.stderr
     assert "hangs or waits: session.py:" in done.stderr

@@ -23,6 +23,8 @@ logger = logging.getLogger(__name__)
 
 LEAVE_SECONDS = 5.0
 """A rank that has not left a broken world by then (a hung collective) is started anew."""
+KILL_SECONDS = 1.0
+"""For the kernel to end a rank after SIGKILL; one that waits for a file system is left to it."""
 LOSS_TERM_SECONDS = 2.0
 """After a loss a plain script's ranks get this long between SIGTERM and SIGKILL."""
 CLOSE_SECONDS = 0.05
@@ -176,7 +178,7 @@ class Worker(Stages):
             raise Left
         if self._leave_by is not None and now >= self._leave_by:
             logger.warning("ranks hang in a broken world; starting them anew")
-            self.ranks.stop(seconds=0, sign=signal.SIGKILL)
+            self.ranks.stop(seconds=KILL_SECONDS, sign=signal.SIGKILL)
             self._start_ahead()
         if self._announce_at is not None and now >= self._announce_at:
             self._announce_stage()

@@ -34,7 +34,7 @@ def find_stall(job: ElasticJob, observed: Observed, now: datetime) -> Stalling:
     """
     world = observed.world
     mark, finding = _with_finding(observed.status.last_stall, world)
-    due = _due(job, observed, world)
+    due = _due(job, observed, world, now)
     if world is None or due is None:
         return Stalling(None, mark, False, None, finding)
     if now < due:
@@ -57,11 +57,15 @@ def _with_finding(mark: Stall | None, world: WorldView | None) -> tuple[Stall | 
     return replace(mark, message=stalled.message), stalled.message
 
 
-def _due(job: ElasticJob, observed: Observed, world: WorldView | None) -> datetime | None:
+def _due(
+    job: ElasticJob, observed: Observed, world: WorldView | None, now: datetime
+) -> datetime | None:
     """When the present world must have done its next step; None: nobody can say."""
     seconds, told = job.elastic.progress_deadline_seconds, observed.status.progress
-    if not seconds or job.rdzv_endpoint or world is None or told is None:
+    if not seconds or job.rdzv_endpoint or world is None or world.phase != "running":
         return None
-    if world.phase != "running" or not world.size or not told.step or world.step != told.step:
+    if not world.size or not world.step:
         return None
+    if told is None or told.step != world.step:  # a step that is not on record yet is a new one
+        return now + timedelta(seconds=seconds)
     return max(world.since, told.at) + timedelta(seconds=seconds)
