@@ -25,13 +25,12 @@ test: $(READY)   ## all tests
 cluster-tools:   ## build etcd and Kubernetes for the cluster tests; prints their folder (ten minutes, once)
 	@tools/cluster/build
 
-bench-controller: $(READY) ## how fast the controller is, beside bare clients (ten minutes); writes docs/performance.md
-	@$(BIN)/uv pip install -q --python $(BIN)/python --target build/bench --require-hashes -r bench/controller/requirements.lock
-	@tools=$${KUBEBUILDER_ASSETS:-$$($(MAKE) --no-print-directory cluster-tools)} && \
-	  KUBEBUILDER_ASSETS=$$tools PYTHONPATH=.:build/bench $(BIN)/python -m bench.controller $(BENCH)
+bench: $(READY)  ## all benchmarks (an hour and more), or some: make bench ONLY="loss notice"; writes docs/performance.md
+	@$(BIN)/python -m bench $(ONLY)
 
-bench-checkpoints: $(READY) ## how long a checkpoint stops training, beside torch's own ways (five minutes)
-	@$(BIN)/python -m bench.train.checkpoint $(BENCH)
+# One alone, with options: make bench-loss BENCH="--rounds 1 --dry-run"
+bench-%: $(READY)
+	@$(BIN)/python -m bench $* $(if $(BENCH),-- $(BENCH))
 
 provider-check: $(READY) ## let the AWS Terraform provider judge what the stacks ask AWS for
 	$(BIN)/pytest -m provider tests/stack
@@ -77,4 +76,4 @@ $(READY): requirements.lock pyproject.toml
 	@$(BIN)/uv pip install -q --no-deps --no-build-isolation --python $(BIN)/python -e .
 	@touch $@
 
-.PHONY: help demo preview test cluster-tools bench-checkpoints bench-controller provider-check config-reference acceptance check format lock clean
+.PHONY: help demo preview test cluster-tools bench provider-check config-reference acceptance check format lock clean

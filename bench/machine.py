@@ -3,6 +3,8 @@
 import os
 import platform
 import re
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -16,3 +18,9 @@ def machine() -> dict[str, Any]:
         "kernel": platform.release(),
         "load_before": os.getloadavg(),
     }
+
+
+def begun() -> dict[str, Any]:
+    """What the raw data of a benchmark of training begins with: when, and on what."""
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    return {"at": at, "machine": machine() | {"torch": version("torch")}}

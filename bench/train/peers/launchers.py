@@ -34,7 +34,7 @@ class Launcher:
     script_options: tuple[str, ...] = ()
     rendezvous: str = ""
     """torchrun's --rdzv-conf."""
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def command(self, *, max_size: int, port: int) -> tuple[str, ...]:
         """What one agent runs, without the interpreter and the script's own arguments."""

@@ -130,7 +130,7 @@ class Team:
                 return found
             if has_ended or time.monotonic() >= give_up:
                 why = "every agent has ended" if has_ended else f"not within {seconds:.0f} s"
-                raise NeverCame(f"{self.launcher.name}: {why}\n{self._last_words()}")
+                raise NeverCame(f"{self.launcher.name}: {why}\n{self.last_words()}")
             time.sleep(LOOK_SECONDS)
 
     def until_training(self, *, size: int, steps: int) -> None:
@@ -174,7 +174,7 @@ class Team:
             time.sleep(LOOK_SECONDS)
         raise NeverCame(f"{self.launcher.name}: the first agent opens no store")
 
-    def _last_words(self) -> str:
+    def last_words(self) -> str:
         logs = sorted(self.folder.glob("*.log"))
         return "\n".join(
             f"== {log.name}\n{log.read_text(errors='replace')[-2000:]}" for log in logs

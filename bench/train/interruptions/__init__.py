@@ -1,0 +1,1 @@
+"""What an interruption costs, ours beside torchrun: `loss` without notice, `planned` with it."""

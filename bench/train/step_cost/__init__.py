@@ -1,0 +1,1 @@
+"""What the session adds to a step: agreement, progress, exact data."""
