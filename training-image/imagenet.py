@@ -218,14 +218,11 @@ def train(run: elastic.Run, config: Config, train_set: ImageFolder, val_set: Ima
         optimizer, lambda epoch: lr_factor(epoch, config.epochs)
     )
     loader = run.loader(train_set, batch_size=config.batch_size, workers=config.workers)
+    run.scale_lr(optimizer, "linear", reference_batch=LR_BATCH)
     run.track(model=model, optimizer=optimizer, scheduler=scheduler)
     for epoch in run.epochs(config.epochs):
         model.train()
         for images, labels in loader:
-            # The world may have changed since the last step, and the size of a step with it.
-            scale = run.world_size * config.batch_size / LR_BATCH
-            for group, lr in zip(optimizer.param_groups, scheduler.get_last_lr(), strict=True):
-                group["lr"] = lr * scale
             images = images.to(run.device, memory_format=layout, non_blocking=True)
             labels = labels.to(run.device, non_blocking=True)
             with torch.autocast(run.device.type, dtype=torch.bfloat16, enabled=cuda):

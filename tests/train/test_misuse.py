@@ -25,6 +25,8 @@ def misuse(output: Path, mode: str) -> subprocess.CompletedProcess[str]:
         pytest.param("plain-loader", "Take batches from run.loader", id="plain-loader"),
         pytest.param("no-step", "ended without run.step", id="no-step"),
         pytest.param("step-twice", "once for each optimizer step", id="step-twice"),
+        pytest.param("within-step", "Update the model and call run.step() where", id="within-step"),
+        pytest.param("unweighed", "call run.backward(loss) instead", id="unweighed"),
         pytest.param("untracked", "run.epochs came before run.track", id="untracked"),
         pytest.param("track-twice", "run.track was called twice", id="track-twice"),
         pytest.param("loader-twice", "run.loader was called twice", id="loader-twice"),

@@ -133,13 +133,15 @@ class ElasticBatchSampler(Sampler[list[int]]):
             (start, stop, (stop - start) * self.world_size / samples, number == pieces)
             for number, (start, stop) in enumerate(share.cuts, start=1)
         ]
-        rows_at_once = max(1, INDICES_AT_ONCE // max(1, share.size))
-        for rows in torch.split(mine, rows_at_once):
-            for row in rows.tolist():  # numbers of Python by the thousand: one by one costs more
+        at_once = max(1, INDICES_AT_ONCE // max(1, share.size))
+        for steps in torch.split(mine, at_once):
+            numbers = steps.flatten().tolist()  # of Python, by the thousand: one by one costs more
+            for number in range(len(steps)):
+                first = number * share.size
                 cursor += samples
                 for start, stop, weight, ends_step in parts:
                     if start < stop:
-                        own = row[start:stop]
+                        own = numbers[first + start : first + stop]
                         yield Batch(own, 0, cursor, weight, samples, ends_step)
                     else:
                         yield Batch(repeat, 1, cursor, 0.0, samples, ends_step)

@@ -22,7 +22,9 @@ def train(run: elastic.Run) -> None:
     model = run.wrap(nn.Linear(8, width))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     data = TensorDataset(torch.randn(0 if mode == "empty" else 32, 8))
-    loader = run.loader(Stream() if mode == "stream" else data, batch_size=8)
+    accumulate = 2 if mode in ("within-step", "unweighed") else 1
+    dataset = Stream() if mode == "stream" else data
+    loader = run.loader(dataset, batch_size=8, accumulate=accumulate)
     if mode == "loader-twice":
         run.loader(data, batch_size=8)
     if mode != "untracked":
@@ -34,7 +36,7 @@ def train(run: elastic.Run) -> None:
         for (x,) in batches:
             model(x).sum().backward()
             optimizer.step()
-            if mode != "no-step":
+            if mode != "no-step" and (loader.ends_step or mode == "within-step"):
                 run.step()
             if mode == "step-twice":
                 run.step()

@@ -22,19 +22,21 @@ output = Path(sys.argv[1])
 
 def train(run: elastic.Run) -> None:
     torch.set_num_threads(1)
-    model = nn.Sequential(nn.Linear(5, 7), nn.Linear(7, 3))  # rows that no world divides evenly
-    fully_shard(model)
+    # Rows that no world divides evenly.
+    model = run.wrap(nn.Sequential(nn.Linear(5, 7), nn.Linear(7, 3)), shard=fully_shard)
     optimizer = torch.optim.SGD(model.parameters(), lr=1.0, momentum=0.5)
-    loader = run.loader(TensorDataset(torch.ones(SAMPLES, 5)), batch_size=4)
+    loader = run.loader(TensorDataset(torch.ones(SAMPLES, 5)), batch_size=2, accumulate=2)
     run.track(model=model, optimizer=optimizer)
     for _epoch in run.epochs(100_000):
         for (x,) in loader:
-            optimizer.zero_grad()
-            model(x).sum().backward()
+            run.backward(model(x).sum())
+            if not loader.ends_step:
+                continue
             for weights in model.parameters():
                 assert isinstance(weights.grad, DTensor)
                 weights.grad.to_local().fill_(1.0)
             optimizer.step()
+            optimizer.zero_grad()
             time.sleep(0.02)
             run.step(loss=0.0)
             first = next(iter(model.parameters()))

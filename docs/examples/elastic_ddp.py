@@ -1,0 +1,34 @@
+"""Learn handwritten digits with DistributedDataParallel, on one process or many."""
+
+import torch
+import torch.distributed as dist
+from sklearn.datasets import load_digits
+from torch import nn
+from torch.nn.functional import cross_entropy
+from torch.utils.data import TensorDataset
+
+import spotrain.train as elastic
+
+
+def train(run):
+    torch.manual_seed(0)
+    pixels, labels = load_digits(return_X_y=True)
+    data = TensorDataset(torch.tensor(pixels / 16).float(), torch.tensor(labels))
+    model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Dropout(0.1), nn.Linear(64, 10))
+    model = run.wrap(model)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.003)
+    loader = run.loader(data, batch_size=32)
+    run.track(model=model, optimizer=optimizer)
+    for epoch in run.epochs(5):
+        for x, y in loader:
+            loss = cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            run.step(loss=loss)
+        if dist.get_rank() == 0:
+            print(f"epoch {epoch}: loss {loss.item():.3f}", flush=True)
+
+
+if __name__ == "__main__":
+    elastic.run(train, output="output")
