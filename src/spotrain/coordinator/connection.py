@@ -50,6 +50,8 @@ class AgentConnection(ServerConnection):
             return
         self.refusal = reason
         logger.warning("refused %s: %s", self._address, reason)
+        # What it may still say is that it closes its side too.
+        self._bytes = Bucket(0.0, PIECE_BYTES, time.monotonic())
         self.loop.call_later(2 * CLOSE_SECONDS, self.transport.abort)
         # A close frame holds 123 bytes of text.
         text = reason.encode(errors="replace")[:120].decode(errors="ignore")
@@ -71,8 +73,6 @@ class AgentConnection(ServerConnection):
 
     def data_received(self, data: bytes) -> None:
         for start in range(0, len(data), PIECE_BYTES):
-            if self.refusal and self.request is not None:
-                return
             piece = data[start : start + PIECE_BYTES]
             if self._bytes.take(len(piece), time.monotonic()):
                 super().data_received(piece)
@@ -81,6 +81,7 @@ class AgentConnection(ServerConnection):
                 return
             else:
                 self.refuse("more bytes a second than an agent sends")
+                return
             if self._unread > self.limits.outbox_bytes:
                 self.transport.abort()  # it would not read the reason either
 
