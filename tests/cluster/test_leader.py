@@ -66,6 +66,22 @@ class Workers:
         """Both say hello there; with `world`, as agents that train in it."""
         return await play_all(stack, self.namespace, controller, self.key, self.pods, world=world)
 
+    async def go_on(
+        self, stack: AsyncExitStack, controller: ControllerProcess, world: protocol.NewWorld
+    ) -> Agent:
+        """Both are welcome there in the world that they train in; the one of rank 0."""
+        agents = await self.meet(stack, controller, world)
+        for speaker in agents:
+            await speaker.hear(protocol.Welcome)
+        return agents[0]
+
+
+async def commit(speaker: Agent, world: protocol.NewWorld, step: int) -> bool:
+    """Was it accepted? False: refused, or the world is over."""
+    await speaker.say(protocol.Commit(world=world.number, step=step))
+    answer = await speaker.hear((protocol.CommitAnswer, protocol.Restart))
+    return bool(answer == protocol.CommitAnswer(world=world.number, step=step, accepted=True))
+
 
 async def training(
     namespace: Namespace, controller: ControllerProcess, stack: AsyncExitStack
@@ -107,12 +123,7 @@ async def test_a_killed_leader_is_replaced_and_training_goes_on_in_the_same_worl
         workers, _, world = await training(namespace, leader, stack)
         await leader.kill(wait_for_lease=True)
         await standby.until_serving()
-        one, two = await workers.meet(stack, standby, world)
-        for speaker in (one, two):
-            await speaker.hear(protocol.Welcome)
-        await one.say(protocol.Commit(world=world.number, step=20))
-        answer = await one.hear((protocol.CommitAnswer, protocol.Restart))
-        assert answer == protocol.CommitAnswer(world=world.number, step=20, accepted=True)
+        assert await commit(await workers.go_on(stack, standby, world), world, 20)
     stored = await namespace.kube.get(kinds.JOBS, namespace.name, "digits")
     assert stored["status"]["recordedWorld"] == world.number  # nobody formed another one
 
@@ -148,11 +159,8 @@ async def test_a_leader_that_was_stopped_can_publish_no_world_and_accept_no_comm
             await speaker.say(protocol.Ready(port=12345, world=world.number))
         await until_held_by_another(namespace, before)
         await standby.until_serving()
-        here = await workers.meet(stack, standby, world)
-        for speaker in here:
-            await speaker.hear(protocol.Welcome)
-        await here[0].say(protocol.Commit(world=world.number, step=20))
-        assert (await here[0].hear(protocol.CommitAnswer)).accepted
+        here = await workers.go_on(stack, standby, world)
+        assert await commit(here, world, 20)
 
         former.process.send_signal(signal.SIGCONT)
         heard = await one.hear_all() + await two.hear_all()
@@ -165,8 +173,7 @@ async def test_a_leader_that_was_stopped_can_publish_no_world_and_accept_no_comm
         (turned_away, _) = await workers.meet(stack, former, world)
         await turned_away.hear(protocol.NotLeader)
         # It stands by now: what happens to the job is done once, by the other.
-        await here[0].say(protocol.Commit(world=world.number, step=30))
-        assert (await here[0].hear(protocol.CommitAnswer)).accepted
+        assert await commit(here, world, 30)
 
 
 @pytest.mark.acceptance(38)
