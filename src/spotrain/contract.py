@@ -111,6 +111,11 @@ ENV_GRACE_SECONDS: Final = "SPOTRAIN_GRACE_SECONDS"
 ENV_PROGRESS_DEADLINE: Final = "SPOTRAIN_PROGRESS_DEADLINE_SECONDS"
 """Seconds without a finished step after which `spotrain-run --standalone` restarts its world; unset
 or 0: never. A job in a cluster says it in spec.elastic.progressDeadlineSeconds."""
+ENV_WAYS_BACK: Final = "SPOTRAIN_WAYS_BACK"
+"""Which ways back into training may be taken after a world has ended: some of in-place, call-again
+and warm, separated by commas; unset: all. `cold` alone: every world gets new processes."""
+ENV_PRELOAD: Final = "SPOTRAIN_PRELOAD"
+"""Modules, separated by commas, that warm starts find imported besides torch's."""
 
 # --- Environment of a rank, set by the agent ---------------------------------------------------
 ENV_CONTROL: Final = "SPOTRAIN_CONTROL"

@@ -1,6 +1,5 @@
 """What an agent does about what it hears, without processes, sockets to anyone, or time."""
 
-import signal
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from spotrain.agent.local_ranks import LocalRanks
 from spotrain.agent.notices import RELEASE_SECONDS, Left, Notice
 from spotrain.agent.processes import Place
 from spotrain.agent.stages import Stage
+from spotrain.agent.ways import Way, read_ways
 from spotrain.agent.worker import LEAVE_SECONDS, Worker
 from spotrain.coordinator import protocol
 
@@ -39,10 +39,14 @@ class Processes:
         self.running = True
         self.done.append(f"start in world {place.world}" if place else "start ahead")
 
-    def stop(self, *, seconds: float, sign: signal.Signals = signal.SIGTERM) -> None:
+    def stop(self, *, seconds: float) -> None:
         if self.running:
             self.running = False
-            self.done.append(f"stop by {sign.name} within {seconds:g}")
+            self.done.append(f"stop within {seconds:g}")
+
+    def kill(self) -> None:
+        self.running = False
+        self.done.append("kill")
 
     def poll(self) -> RunResult | None:
         ended, self.ended = self.ended, None
@@ -57,13 +61,13 @@ class Processes:
 class Scene:
     """A worker, what is done to its processes, and what it says."""
 
-    def __init__(self) -> None:
+    def __init__(self, ways: frozenset[Way] = frozenset(Way)) -> None:
         self.now = 0.0
         self.connected = True
         self.said: list[protocol.FromAgent] = []
         self.processes = Processes()
         self.ranks = LocalRanks(self.processes, lambda message: None)  # type: ignore[arg-type]
-        self.worker = Worker(ME, self.ranks, self._send, clock=lambda: self.now)
+        self.worker = Worker(ME, self.ranks, self._send, clock=lambda: self.now, ways=ways)
 
     def _send(self, message: protocol.FromAgent) -> bool:
         self.said.append(message)
@@ -109,7 +113,7 @@ def test_a_plain_script_is_started_with_its_world_and_anew_with_the_next(plain: 
     plain.world(2)
     assert plain.processes.done == [
         "start in world 1",
-        "stop by SIGTERM within 30",
+        "stop within 30",
         "start in world 2",
     ]
     assert protocol.Drained(world=1) in plain.said
@@ -136,7 +140,7 @@ def test_survivors_of_a_loss_that_leave_in_time_live_on(session: Scene) -> None:
 def test_ranks_that_leave_a_broken_world_too_slowly_are_killed(session: Scene) -> None:
     session.hear(protocol.Restart(world=1))
     session.after(LEAVE_SECONDS + 0.1)
-    assert session.processes.done[1:] == ["stop by SIGKILL within 0", "start ahead"]
+    assert session.processes.done[1:] == ["kill", "start ahead"]
     assert session.worker.stage is Stage.STARTING
 
 
@@ -194,3 +198,59 @@ def test_a_rank_is_told_at_once_that_the_coordinator_is_away(
     session.connected = False
     session.rank_says("commit", world=1, step=5)
     assert answers == [{"world": 1, "step": 5, "accepted": None}]
+
+
+def in_world_1(ways: frozenset[Way]) -> Scene:
+    scene = Scene(ways)
+    scene.hear(protocol.Welcome(version=protocol.VERSION, uses_session=True))
+    scene.rank_says("arrive", survivor=False, floor=0)
+    scene.world(1)
+    scene.processes.done.clear()
+    return scene
+
+
+def test_where_no_process_may_live_on_a_drained_one_is_replaced() -> None:
+    scene = in_world_1(frozenset({Way.WARM}))
+    scene.hear(protocol.Drain(world=1, seconds=60.0, reason="growth"))
+    scene.rank_says("drained", world=1)
+    assert scene.processes.done == ["kill", "start ahead"]
+    assert protocol.Drained(world=1) in scene.said
+
+
+def test_where_no_process_may_live_on_one_that_leaves_for_good_is_not_replaced() -> None:
+    scene = in_world_1(frozenset())
+    scene.hear(Notice())
+    scene.hear(protocol.Drain(world=1, seconds=60.0, reason="notice"))
+    scene.rank_says("drained", world=1)
+    assert scene.processes.done == []
+
+
+def test_where_train_may_not_be_called_again_a_loss_replaces_the_process() -> None:
+    scene = in_world_1(frozenset({Way.IN_PLACE}))
+    scene.hear(protocol.Restart(world=1))
+    assert scene.processes.done == ["kill", "start ahead"]
+
+
+def test_where_train_may_not_be_called_again_a_rank_of_a_broken_world_is_replaced() -> None:
+    scene = in_world_1(frozenset({Way.IN_PLACE}))
+    scene.rank_says("broken", world=1, message="a peer is gone", excused=True)
+    assert scene.processes.done == ["kill", "start ahead"]
+    scene.hear(protocol.Restart(world=1))
+    assert scene.processes.done == ["kill", "start ahead"]
+
+
+@pytest.mark.parametrize(
+    ("text", "ways"),
+    [
+        pytest.param(None, set(Way), id="unset"),
+        pytest.param("call-again, warm", {Way.CALL_AGAIN, Way.WARM}, id="some"),
+        pytest.param("cold", set(), id="none"),
+    ],
+)
+def test_the_environment_names_the_ways_back(text: str | None, ways: set[Way]) -> None:
+    assert read_ways({} if text is None else {"SPOTRAIN_WAYS_BACK": text}) == ways
+
+
+def test_a_way_back_that_does_not_exist_is_refused_with_those_that_do() -> None:
+    with pytest.raises(ValueError, match=r"names 'hot', .*in-place, call-again, warm"):
+        read_ways({"SPOTRAIN_WAYS_BACK": "hot"})

@@ -2,14 +2,16 @@
 
 import asyncio
 import os
+import re
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from spotrain import contract, worlds
+from spotrain.agent import fork_server
 from spotrain.agent.standalone import expect_token
 from spotrain.coordinator.job import INSPECT_SECONDS
 from spotrain.coordinator.report import JobReport
@@ -28,6 +30,8 @@ class Fleet:
     limits: worlds.Limits
     inspect_seconds: float = INSPECT_SECONDS
     hang_seconds: float = HANG_SECONDS
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Settings of the agents besides what every agent of a job gets."""
     port: int = 0
     agents: dict[str, asyncio.subprocess.Process] = field(default_factory=dict)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -69,6 +73,7 @@ class Fleet:
             contract.ENV_SAMPLE_LOG: str(self.folder / "samples"),
             "OMP_NUM_THREADS": "1",
             "PYTHONUNBUFFERED": "1",
+            **self.environment,
         }
         environment.pop("PYTHONDONTWRITEBYTECODE", None)  # torch without .pyc imports in 10 s
         with (self.folder / f"{pod}.log").open("ab") as log:
@@ -92,7 +97,11 @@ class Fleet:
         """Process ids of the ranks of an agent."""
         pid = self.agents[pod].pid
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        return [int(child) for child in children]
+        return [
+            int(child)
+            for child in children
+            if Path(f"/proc/{child}/comm").read_text().strip() != fork_server.NAME
+        ]
 
     def let_finish(self) -> None:
         """Tell scripts/session.py that it has trained enough."""
@@ -101,6 +110,15 @@ class Fleet:
     async def exit_code(self, pod: str) -> int:
         async with asyncio.timeout(self.hang_seconds):
             return await self.agents[pod].wait()
+
+    async def logged(self, pattern: str, *, times: int = 1) -> None:
+        """Wait until some agent's log has this so many times."""
+        async with asyncio.timeout(self.hang_seconds):
+            while not any(
+                len(re.findall(pattern, path.read_text())) >= times
+                for path in self.folder.glob("*.log")
+            ):
+                await asyncio.sleep(0.05)
 
     @property
     def report(self) -> JobReport:

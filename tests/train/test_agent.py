@@ -119,10 +119,10 @@ async def test_a_plain_script_is_restarted_for_each_world_and_finishes(tmp_path:
         await job.start("a")
         await job.start("b")
         await job.until(lambda report: report.size == 2)
-        await _until_logged(tmp_path, r"step \d+ world 2")
+        await job.logged(r"step \d+ world 2")
         job.notice("b")
         assert await job.exit_code("b") == contract.EXIT_NOTICE
-        await _until_logged(tmp_path, r"step \d+ world 1")
+        await job.logged(r"step \d+ world 1")
         report = await job.until(lambda report: report.outcome != "")
         assert await job.exit_code("a") == contract.EXIT_OK
     assert [chapter.size for chapter in report.history] == [2, 1]
@@ -198,12 +198,6 @@ async def test_a_notice_before_any_world_just_ends_the_worker(tmp_path: Path) ->
     limits = worlds.Limits(min_size=2, max_size=2, desired_size=2)
     async with fleet(tmp_path, session(tmp_path), limits) as job:
         await job.start("a")
-        await _until_logged(tmp_path, "connected")
+        await job.logged("connected")
         job.notice("a")
         assert await job.exit_code("a") == contract.EXIT_NOTICE
-
-
-async def _until_logged(folder: Path, pattern: str) -> None:
-    async with asyncio.timeout(120):
-        while not any(re.search(pattern, path.read_text()) for path in folder.glob("*.log")):
-            await asyncio.sleep(0.05)

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from torch.distributed import run as torchrun
+from torch.distributed.elastic.multiprocessing import Std
 
 from spotrain.agent.environment import UsageError
 
@@ -38,3 +39,9 @@ def brings_rendezvous(options: argparse.Namespace) -> bool:
     if options.standalone:
         return False
     return bool(options.rdzv_endpoint) or options.nnodes not in ("1", "1:1")
+
+
+def hides_stderr(redirects: str) -> bool:
+    """Whether `--redirects` keeps what some rank writes to stderr off the console."""
+    given = Std.from_str(redirects)
+    return any(Std.ERR in std for std in (given.values() if isinstance(given, dict) else [given]))

@@ -16,12 +16,19 @@ from torch.distributed.launcher.api import LaunchConfig
 
 from spotrain import contract
 from spotrain.agent.command_line import brings_rendezvous, require_script
-from spotrain.agent.environment import Identity, read_endpoint, read_progress_deadline
+from spotrain.agent.environment import (
+    Identity,
+    UsageError,
+    read_endpoint,
+    read_progress_deadline,
+)
 from spotrain.agent.local_ranks import LocalRanks
 from spotrain.agent.loop import Inbox, run
 from spotrain.agent.notices import Left, notices_to
 from spotrain.agent.processes import Ranks, WorldsHandler, tethered
 from spotrain.agent.standalone import own_coordinator
+from spotrain.agent.warm_start import ForkServer, preload_of, warm_script
+from spotrain.agent.ways import Way, read_ways
 from spotrain.agent.worker import Worker
 from spotrain.coordinator.client import Client, Endpoint
 
@@ -42,6 +49,10 @@ def launch(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     config, command, arguments = torchrun.config_from_args(options)
     entrypoint, arguments = tethered(command, arguments)
     identity = Identity.read(environment, config.local_addr)
+    try:
+        ways = read_ways(environment)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     _keep_gloo_on(identity.address)
     with contextlib.ExitStack() as stack:
         if endpoint is None:
@@ -51,7 +62,13 @@ def launch(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
                 progress_deadline_seconds=read_progress_deadline(environment),
             )
             endpoint = stack.enter_context(coordinator)
-        return _run(config, entrypoint, arguments, identity, endpoint)
+        server = None
+        if Way.WARM in ways and (script := warm_script(options, config, command)):
+            server = stack.enter_context(
+                contextlib.closing(ForkServer(script, preload_of(environment)))
+            )
+            server.start()
+        return _run(config, entrypoint, arguments, identity, endpoint, ways, server)
 
 
 def _run(
@@ -60,6 +77,8 @@ def _run(
     arguments: list[str],
     identity: Identity,
     endpoint: Endpoint,
+    ways: frozenset[Way],
+    server: ForkServer | None,
 ) -> int:
     spec = WorkerSpec(
         role=config.role,
@@ -78,8 +97,14 @@ def _run(
     )
     inbox: Inbox = SimpleQueue()
     client = Client(endpoint, hello=lambda: worker.hello(), received=inbox.put)
-    processes = Ranks(spec, config, lambda: run(worker, inbox))
-    worker = Worker(identity, LocalRanks(processes, inbox.put), client.send, clock=time.monotonic)
+    processes = Ranks(spec, config, lambda: run(worker, inbox), server=server)
+    worker = Worker(
+        identity,
+        LocalRanks(processes, inbox.put),
+        client.send,
+        clock=time.monotonic,
+        ways=ways,
+    )
     with notices_to(inbox.put) as signals:
         client.start()
         try:

@@ -1,6 +1,5 @@
 """The ranks of one agent: their processes and the channel to them, as one thing to act on."""
 
-import signal
 from collections.abc import Callable
 
 from torch.distributed.elastic.agent.server.api import RunResult
@@ -65,8 +64,12 @@ class LocalRanks:
         self.has_entered = False
         self._processes.start(place, self._control.folder)
 
-    def stop(self, *, seconds: float, sign: signal.Signals = signal.SIGTERM) -> None:
-        self._processes.stop(seconds=seconds, sign=sign)
+    def stop(self, *, seconds: float) -> None:
+        self._processes.stop(seconds=seconds)
+        self._close_channel()
+
+    def kill(self) -> None:
+        self._processes.kill()
         self._close_channel()
 
     def poll(self) -> RunResult | None:

@@ -5,10 +5,13 @@ when they start and which world they belong to is decided in `worker`. Everythin
 torch's private names is in this file.
 """
 
+import contextlib
+import functools
+import logging
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,14 +19,25 @@ from typing import Any
 from torch.distributed.elastic.agent.server.api import RunResult, WorkerSpec, WorkerState
 from torch.distributed.elastic.agent.server.local_elastic_agent import LocalElasticAgent
 from torch.distributed.elastic.multiprocessing import LogsSpecs
+from torch.distributed.elastic.multiprocessing import api as torch_processes
+from torch.distributed.elastic.multiprocessing.subprocess_handler import SubprocessHandler
 from torch.distributed.elastic.rendezvous import RendezvousHandler, RendezvousInfo
 from torch.distributed.launcher.api import LaunchConfig
 
 from spotrain import contract
+from spotrain.agent.forked import reap_orphans
 from spotrain.agent.rank import Assignment
+from spotrain.agent.tether import ENV_TETHER_PARENT
+from spotrain.agent.warm_start import ForkFailed, ForkServer
+
+logger = logging.getLogger(__name__)
 
 UNASSIGNED = -1
 """RANK of a process that was started ahead of its world: a script that read it would fail."""
+
+
+KILL_SECONDS = 1.0
+"""For the kernel to end a rank after SIGKILL; one that waits for a file system is left to it."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +101,12 @@ class Ranks(LocalElasticAgent):
     """Starts, polls and stops the local ranks; `drive` is the loop that tells it when."""
 
     def __init__(
-        self, spec: WorkerSpec, config: LaunchConfig, drive: Callable[[], RunResult]
+        self,
+        spec: WorkerSpec,
+        config: LaunchConfig,
+        drive: Callable[[], RunResult],
+        *,
+        server: ForkServer | None = None,
     ) -> None:
         assert isinstance(config.logs_specs, LogsSpecs)
         super().__init__(
@@ -101,15 +120,30 @@ class Ranks(LocalElasticAgent):
         self.shutdown_seconds = config.shutdown_timeout or 0
         self.running = False
         self._attempt = -1
+        self._server = server
+        self._to_start: tuple[Place | None, Path] | None = None
+        """What waits for a fork server that is still importing."""
 
     @property
     def count(self) -> int:
         return int(self._worker_group.spec.local_world_size)
 
     def start(self, place: Place | None, control: Path) -> None:
-        """Start every rank; without a place they import and then wait for their world."""
+        """Start every rank; without a place they import and then wait for their world.
+
+        Where a fork server is about to be ready, they start with it, in a later `poll`.
+        """
+        self.running = True
+        if self._server is not None and self._server.is_importing():
+            self._to_start = (place, control)
+        else:
+            self._start(place, control)
+
+    def _start(self, place: Place | None, control: Path) -> None:
+        self._to_start = None
+        reap_orphans({self._server.pid} if self._server else set())
         os.environ[contract.ENV_CONTROL] = str(control)
-        os.environ["SPOTRAIN_TETHER_PARENT"] = str(os.getpid())
+        os.environ[ENV_TETHER_PARENT] = str(os.getpid())
         group: Any = self._worker_group  # torch types these fields by their initial None
         group.store = True  # torch only asks that there is one; ranks open their own client
         group.group_rank = place.group_rank if place else UNASSIGNED
@@ -125,14 +159,20 @@ class Ranks(LocalElasticAgent):
         # scripts in the world's store: every rank of a world must have the same one.
         self._attempt = place.world - 1 if place else self._attempt + 1
         self._remaining_restarts = group.spec.max_restarts - self._attempt
-        for local_rank, id in self._start_workers(group).items():
-            group.workers[local_rank].id = id
+        with _forked_by(self._server) if self._server else contextlib.nullcontext():
+            pids = self._start_workers(group)
+        for local_rank, pid in pids.items():
+            group.workers[local_rank].id = pid
         group.state = WorkerState.HEALTHY
-        self.running = True
 
     def poll(self) -> RunResult | None:
         """How the ranks ended (all of them, or the first failure ended the rest), or None."""
         if not self.running:
+            return None
+        if self._to_start is not None:
+            assert self._server is not None
+            if not self._server.is_importing():
+                self._start(*self._to_start)
             return None
         result: RunResult = self._monitor_workers(self._worker_group)
         self._worker_group.state = result.state
@@ -148,13 +188,50 @@ class Ranks(LocalElasticAgent):
 
     def stop(self, *, seconds: float, sign: signal.Signals = signal.SIGTERM) -> None:
         """End every rank: `sign`, then SIGKILL after `seconds`."""
-        if self.running:
-            self._shutdown(sign, timeout=max(0, round(seconds)))
+        if self.running and self._to_start is None:
+            self._shutdown(sign, timeout=seconds)  # type: ignore[arg-type]  # it adds it to a time
             self._worker_group.state = WorkerState.STOPPED
-            self.running = False
+        self.running, self._to_start = False, None
+
+    def kill(self) -> None:
+        """End every rank at once, and see that it has ended: its memory is needed."""
+        self.stop(seconds=KILL_SECONDS, sign=signal.SIGKILL)
 
     def _invoke_run(self, role: str = "default") -> RunResult:
         return self._drive()
+
+
+class WarmHandler(SubprocessHandler):
+    """A rank that is forked where that can be had, and started as a command otherwise."""
+
+    def __init__(self, server: ForkServer, **options: Any) -> None:
+        self._server = server
+        super().__init__(**options)
+
+    def _popen(self, args: tuple[str, ...], env: dict[str, str]) -> Any:
+        try:
+            own = {name: value for name, value in env.items() if name != ENV_TETHER_PARENT}
+            return self._server.fork(
+                args[-1 - self._server.script.arguments :],
+                own,
+                stdout=self._stdout.fileno() if self._stdout else 1,
+                stderr=self._stderr.fileno() if self._stderr else 2,
+            )
+        except ForkFailed as error:
+            logger.info("starting local rank %d cold: %s", self.local_rank_id, error)
+            return super()._popen(args, env)
+
+
+@contextlib.contextmanager
+def _forked_by(server: ForkServer) -> Iterator[None]:
+    """Let torch start its processes by `WarmHandler`, which it asks one function for."""
+    module: Any = torch_processes
+    before = module.get_subprocess_handler
+    module.get_subprocess_handler = functools.partial(WarmHandler, server)
+    try:
+        yield
+    finally:
+        module.get_subprocess_handler = before
 
 
 def tethered(command: object, arguments: list[str]) -> tuple[object, list[str]]:

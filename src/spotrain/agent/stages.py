@@ -17,6 +17,7 @@ from spotrain.agent.local_ranks import LocalRanks
 from spotrain.agent.notices import Departure
 from spotrain.agent.reports import Reports, Send
 from spotrain.agent.store import Stores
+from spotrain.agent.ways import Way
 from spotrain.coordinator import protocol
 
 
@@ -33,7 +34,13 @@ class Stages:
     """Where an agent stands, and the moves that `worker` makes from one stage to another."""
 
     def __init__(
-        self, me: Identity, ranks: LocalRanks, send: Send, *, clock: Callable[[], float]
+        self,
+        me: Identity,
+        ranks: LocalRanks,
+        send: Send,
+        *,
+        clock: Callable[[], float],
+        ways: frozenset[Way] = frozenset(Way),
     ) -> None:
         self.me = me
         self.ranks = ranks
@@ -42,6 +49,7 @@ class Stages:
         self.world: protocol.NewWorld | None = None
         self.uses_session: bool | None = None
         self._clock = clock
+        self._ways = ways
         self._stores = Stores(me.address)
         self._departure = Departure(me.grace_seconds)
         self._floor = 0
@@ -86,6 +94,11 @@ class Stages:
         self.stage, self._leave_by = Stage.STARTING, None
         self.reports.starting()
         self.ranks.start(None)
+
+    def _start_anew(self) -> None:
+        """End ranks that are not to be used again, and start others in their place."""
+        self.ranks.kill()
+        self._start_ahead()
 
     def _idle(self) -> None:
         self.stage = Stage.IDLE

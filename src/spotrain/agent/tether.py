@@ -10,15 +10,28 @@ import os
 import signal
 import sys
 
+ENV_TETHER_PARENT = "SPOTRAIN_TETHER_PARENT"
 PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
 
 
-def main() -> None:
-    parent = int(os.environ.pop("SPOTRAIN_TETHER_PARENT", os.getppid()))
+def tie_to(parent: int) -> None:
+    """End this process when its parent ends, and now if that has happened already."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:  # it died before the tie was made
-            sys.exit(1)
+            os._exit(1)
+
+
+def adopt_orphans() -> bool:
+    """Become the parent of descendants whose parents end; False where the system cannot."""
+    if sys.platform != "linux":
+        return False
+    return bool(ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+
+
+def main() -> None:
+    tie_to(int(os.environ.pop(ENV_TETHER_PARENT, os.getppid())))
     os.execvp(sys.argv[1], sys.argv[1:])
 
 

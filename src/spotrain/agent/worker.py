@@ -5,28 +5,25 @@ and `ranks` and `send` act.
 """
 
 import logging
-import signal
-from collections.abc import Callable
 
 from torch.distributed.elastic.agent.server.api import RunResult, WorkerState
 
-from spotrain.agent.environment import Identity
 from spotrain.agent.failures import describe
-from spotrain.agent.local_ranks import LocalRanks, assignment
+from spotrain.agent.local_ranks import assignment
 from spotrain.agent.notices import Left
 from spotrain.agent.processes import Place
-from spotrain.agent.reports import Send
 from spotrain.agent.stages import Stage, Stages
+from spotrain.agent.ways import Way
 from spotrain.coordinator import protocol
 
 logger = logging.getLogger(__name__)
 
 LEAVE_SECONDS = 5.0
 """A rank that has not left a broken world by then (a hung collective) is started anew."""
-KILL_SECONDS = 1.0
-"""For the kernel to end a rank after SIGKILL; one that waits for a file system is left to it."""
-LOSS_TERM_SECONDS = 2.0
-"""After a loss a plain script's ranks get this long between SIGTERM and SIGKILL."""
+LOSS_TERM_SECONDS = 0.5
+"""After a loss a plain script's ranks get this long between SIGTERM and SIGKILL: enough to end a
+write that has begun. One that catches the signal mostly waits for the lost peer, and would use up
+any time."""
 CLOSE_SECONDS = 0.05
 """After a failure: if that was the last restart allowed, the job closes within this time."""
 MAX_EARLY_FAILURES = 3
@@ -36,13 +33,9 @@ MAX_EARLY_FAILURES = 3
 class Worker(Stages):
     """One agent of a job. `result` is set once there is nothing left to do."""
 
-    def __init__(
-        self, me: Identity, ranks: LocalRanks, send: Send, *, clock: Callable[[], float]
-    ) -> None:
-        super().__init__(me, ranks, send, clock=clock)
-        self.result: RunResult | None = None
-        self._early_failures = 0
-        self._failure: RunResult | None = None
+    result: RunResult | None = None
+    _early_failures = 0
+    _failure: RunResult | None = None
 
     # --- Asked by the coordinator ---
 
@@ -101,6 +94,9 @@ class Worker(Stages):
             self.ranks.stop(seconds=LOSS_TERM_SECONDS)
             self._idle()
             return
+        if Way.CALL_AGAIN not in self._ways and self.ranks.has_entered:
+            self._start_anew()
+            return
         self.ranks.ask_leave(number)
         if self.ranks.has_entered:
             self.stage, self._leave_by = Stage.LEAVING, self._clock() + LEAVE_SECONDS
@@ -142,11 +138,16 @@ class Worker(Stages):
         self.ranks.left_world(local_rank)
         if not self.ranks.anyone_inside and self._trains_in(number):
             self._say_drained()
+            lives_on = self._ways & {Way.IN_PLACE, Way.CALL_AGAIN}
+            if not lives_on and not self._departure.is_announced:
+                self._start_anew()
 
     def broken(self, local_rank: int, number: int, *, message: str, excused: bool) -> None:
         self.ranks.left_world(local_rank)
         if self._trains_in(number) and self.stage is Stage.TRAINING:
             self.reports.failed(message, hard=False, excused=excused)
+            if Way.CALL_AGAIN not in self._ways:
+                self._start_anew()
 
     def trained(self) -> None:
         self._early_failures = 0
@@ -178,8 +179,7 @@ class Worker(Stages):
             raise Left
         if self._leave_by is not None and now >= self._leave_by:
             logger.warning("ranks hang in a broken world; starting them anew")
-            self.ranks.stop(seconds=KILL_SECONDS, sign=signal.SIGKILL)
-            self._start_ahead()
+            self._start_anew()
         if self._announce_at is not None and now >= self._announce_at:
             self._announce_stage()
         ended = self.ranks.poll()

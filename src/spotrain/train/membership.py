@@ -1,11 +1,13 @@
 """One process's way through the worlds of its job: it enters, settles, changes and leaves them."""
 
+import os
 import time
 from enum import IntEnum
 
 import torch
 
 from spotrain.agent.rank import Assignment, Channel
+from spotrain.agent.ways import Way, read_ways
 from spotrain.train import randomness
 from spotrain.train.checkpoint import CheckpointId
 from spotrain.train.group import Group, leave_world
@@ -43,7 +45,7 @@ class Membership:
         progress: Progress,
     ) -> None:
         self.models: list[Elastic] = []
-        self.in_place = True
+        self.in_place = Way.IN_PLACE in read_ways(os.environ)
         """Whether a planned change keeps the script's objects. Else its function is called again:
         frameworks take it that the world which they began in is the only one."""
         self._channel = channel
@@ -105,7 +107,7 @@ class Membership:
 
         Raises:
             WorldChanged: the model is sharded over this world, and has to be sharded anew; or the
-                script cannot change in place.
+                script cannot change in place, or the user does not want it.
         """
         outcome, world, step = self.group.tell(self._save_for_all())
         if Outcome(outcome) is Outcome.UNANSWERED:

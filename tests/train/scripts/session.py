@@ -9,6 +9,7 @@ is over, however fast the machine is.
 
 import argparse
 import os
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,7 @@ if options.hang_in_abort:
 
 
 def train(run: elastic.Run) -> None:
+    print(f"train is called in process {os.getpid()}", file=sys.stderr, flush=True)
     torch.set_num_threads(1)
     model = nn.Linear(8, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
