@@ -25,7 +25,7 @@ test: $(READY)   ## all tests
 cluster-tools:   ## build etcd and Kubernetes for the cluster tests; prints their folder (ten minutes, once)
 	@tools/cluster/build
 
-bench: $(READY)  ## all benchmarks (an hour and more), or some: make bench ONLY="loss notice"; writes docs/performance.md
+bench: $(READY)  ## all benchmarks (two hours), or some: make bench ONLY="loss notice"; writes docs/performance.md
 	@$(BIN)/python -m bench $(ONLY)
 
 # One alone, with options: make bench-loss BENCH="--rounds 1 --dry-run"

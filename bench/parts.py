@@ -59,11 +59,29 @@ PARTS: Final = (
         minutes=7,
     ),
     Part(
+        name="survival",
+        about="ten disasters, beside torchrun",
+        module="bench.train.survival",
+        minutes=20,
+    ),
+    Part(
+        name="fencing",
+        about="workers and coordinators frozen at the worst moment",
+        module="bench.train.fencing",
+        minutes=15,
+    ),
+    Part(
         name="samples",
         about="samples lost and repeated, beside other samplers",
         module="bench.train.samples",
         minutes=2,
         peers="bench/train/requirements.lock",
+    ),
+    Part(
+        name="goodput",
+        about="a recorded trace of spot capacity, beside torchrun",
+        module="bench.train.goodput",
+        minutes=25,
     ),
 )
 
