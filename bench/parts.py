@@ -34,6 +34,12 @@ PARTS: Final = (
         needs_cluster=True,
     ),
     Part(
+        name="coordinator",
+        about="a thousand agents of a hundred jobs on one coordinator",
+        module="bench.coordinator",
+        minutes=3,
+    ),
+    Part(
         name="checkpoints",
         about="how long a checkpoint stops training",
         module="bench.train.checkpoint",

@@ -1,0 +1,1 @@
+"""How much one coordinator takes for the agents of many jobs."""
