@@ -252,7 +252,7 @@ MUTATIONS: Final = (
         items=(22,),
         what="a coordinator that comes back adopts no world",
         file="src/spotrain/worlds/forming.py",
-        old="        if is_whole or (is_over and 2 * len(named) > highest.size):\n",
+        old="        if has_majority and is_over:\n",
         new="        if False:\n",
     ),
     _in(
