@@ -84,6 +84,12 @@ PARTS: Final = (
         peers="bench/train/requirements.lock",
     ),
     Part(
+        name="sampler",
+        about="the host's time for each index, beside torch's sampler",
+        module="bench.train.sampler",
+        minutes=2,
+    ),
+    Part(
         name="goodput",
         about="a recorded trace of spot capacity, beside torchrun",
         module="bench.train.goodput",
