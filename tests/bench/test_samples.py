@@ -1,13 +1,11 @@
-"""No sample is lost or repeated in a few of the benchmark's jobs; its table is that of its data."""
+"""No sample is lost or repeated in a few of the benchmark's jobs; other samplers do lose some."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bench.page import PAGE, RESULTS, put
-from bench.train.samples import history, peers, report, session
+from bench.train.samples import history, peers, session
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -45,9 +43,3 @@ def test_in_one_undisturbed_world_every_sampler_is_exact(peer: peers.Peer) -> No
     drawn = history.draw(1)
     calm = history.History(**{**vars(drawn), "worlds": (alone,)})
     assert peers.play(calm, peer) == peers.Mistakes(lost=0, repeated=0)
-
-
-def test_the_page_holds_the_table_of_the_kept_data() -> None:
-    found = json.loads((RESULTS / "samples.json").read_text())
-    page = PAGE.read_text()
-    assert put(page, "samples", report.block(found)) == page

@@ -40,6 +40,7 @@ def records(steps: Sequence[StepDone], *, batch: int) -> list[WorldRecord]:
 
 
 def speed_of(steps: Sequence[StepDone], *, batch: int) -> float:
-    """Samples a second of all ranks of one undisturbed world, between its first and last step."""
-    own = sorted((step for step in steps if step.rank == 0), key=lambda step: step.at)
+    """Samples a second of all ranks of the newest world, between its first and last step."""
+    done = sorted((step for step in steps if step.rank == 0), key=lambda step: step.at)
+    own = [step for step in done if step.world == done[-1].world]
     return (len(own) - 1) * own[0].size * batch / (own[-1].at - own[0].at)

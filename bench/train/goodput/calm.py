@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.train.goodput.account import speed_of
-from bench.train.peers.launchers import STOCK
+from bench.train.peers.launchers import UNMODIFIED
 from bench.train.peers.scripts.work import BATCH
 from bench.train.peers.team import Team, team
 
@@ -22,13 +22,16 @@ class Calm:
 
 
 def measure(most: int, *, step_seconds: float, steps: int = 50) -> Calm:
-    """Plain scripts under torchrun, in worlds of 1 to `most` nodes that nothing happens to."""
+    """Plain scripts, without the session's own costs, in worlds of 1 to `most` nodes.
+
+    Under our agent: torchrun with its defaults may end the job when a worker joins late.
+    """
     speed, cpu, start = {}, {}, 0.0
     options = ("--step-seconds", str(step_seconds))
     for size in range(1, most + 1):
         with (
             tempfile.TemporaryDirectory() as folder,
-            team(STOCK, Path(folder), max_size=size, options=options) as job,
+            team(UNMODIFIED, Path(folder), max_size=size, options=options) as job,
         ):
             at = job.start(*(f"w{number}" for number in range(size)))
             job.until_training(size=size, steps=5)
