@@ -1,6 +1,6 @@
 """A process that has imported what training scripts import, and forks into ranks on request.
 
-A rank that is made here starts in a fraction of a second instead of seconds. It is to be like a fresh
+A rank that is made here starts in a fraction of a second. It is to be like a fresh
 `python -u script.py` in all that a script can see: `agent.warm_start` says how it is asked for.
 The rank becomes a child of the agent, not of this server: it is forked twice, and the agent adopts
 it (it is a subreaper). So the agent waits for it as for any child, and the kernel ends it with the
