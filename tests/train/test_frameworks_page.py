@@ -18,6 +18,13 @@ L = pytest.importorskip("lightning", reason="the extra `lightning` is not instal
 PAGE = (ROOT / "docs" / "frameworks.md").read_text()
 
 
+def diff_of(framework: str) -> str:
+    """The change that the page shows for a framework."""
+    diffs: list[str] = [code for language, code in FENCE.findall(PAGE) if language == "diff"]
+    (diff,) = [diff for diff in diffs if f"spotrain.train.{framework}" in diff]
+    return diff
+
+
 def changed(diff: str) -> str:
     """The script after the change that a diff shows."""
     return "\n".join(line[1:] for line in diff.splitlines() if not line.startswith("-"))
@@ -45,7 +52,7 @@ def test_the_lightning_script_of_the_page_trains_to_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # Lightning's own logs
-    (diff,) = [code for language, code in FENCE.findall(PAGE) if language == "diff"]
+    diff = diff_of("lightning")
     loader = DataLoader(TensorDataset(torch.randn(16, 4)), batch_size=4)
     names = {"Digits": Digits, "train_loader": loader, "val_loader": loader}
     environment = dict(os.environ)
@@ -61,9 +68,18 @@ def test_the_lightning_script_of_the_page_trains_to_its_end(
     assert state["tracked"]["trainer"]["global_step"] == 80
 
 
-def test_the_whole_script_that_the_page_names_has_these_lines() -> None:
-    script = (ROOT / "training-image" / "lightning_digits.py").read_text()
-    (diff,) = [code for language, code in FENCE.findall(PAGE) if language == "diff"]
-    for name in re.findall(r"^\+(?:import|from) .*$", diff, re.MULTILINE):
-        assert name[1:] in script
-    assert "strategy=ElasticStrategy(run)" in script
+@pytest.mark.parametrize(
+    ("framework", "script", "used"),
+    [
+        pytest.param("lightning", "lightning_digits.py", "=ElasticStrategy(run)", id="lightning"),
+        pytest.param("huggingface", "huggingface_tiny.py", "= ElasticTrainer(", id="huggingface"),
+    ],
+)
+def test_the_whole_script_that_the_page_names_has_these_lines(
+    framework: str, script: str, used: str
+) -> None:
+    assert f"training-image/{script}" in PAGE
+    text = (ROOT / "training-image" / script).read_text()
+    for line in re.findall(r"^\+((?:import|from) .*)$", diff_of(framework), re.MULTILINE):
+        assert line in text
+    assert used in text
