@@ -13,7 +13,7 @@ from pathlib import Path
 from spotrain import contract, worlds
 from spotrain.agent import fork_server
 from spotrain.agent.standalone import expect_token
-from spotrain.coordinator.job import INSPECT_SECONDS
+from spotrain.coordinator.inquiry import INSPECT_SECONDS
 from spotrain.coordinator.report import JobReport
 from spotrain.coordinator.server import Coordinator
 

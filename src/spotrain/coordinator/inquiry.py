@@ -7,6 +7,8 @@ from typing import Final
 from spotrain import worlds
 from spotrain.coordinator import protocol
 
+INSPECT_SECONDS: Final = 3.0
+"""A world that hangs is ended after this time, whether or not all of its agents have answered."""
 MAX_GROUPS: Final = 4
 """Ranks are told together that are at the same place; more places than these are only counted."""
 MAX_PLACE: Final = 160

@@ -7,21 +7,16 @@ from dataclasses import dataclass, field
 
 from spotrain import worlds
 from spotrain.coordinator import protocol
-from spotrain.coordinator.inquiry import Inquiry
+from spotrain.coordinator.inquiry import INSPECT_SECONDS, Inquiry
 from spotrain.coordinator.outbox import Outbox
-from spotrain.coordinator.report import JobReport
-from spotrain.coordinator.wording import claim_of, publication
+from spotrain.coordinator.report import JobReport, newest_metrics
+from spotrain.coordinator.wording import joined, publication
 from spotrain.worlds import history
 
 logger = logging.getLogger(__name__)
 
 Record = Callable[[str, int], Awaitable[None]]
 """Makes a job's world number durable before the world is published."""
-
-INSPECT_SECONDS = 3.0
-"""A world that hangs is ended after this time, whether or not all of its agents have answered."""
-MAX_METRICS = 128
-"""Of a job; a script that names its metrics anew at every step must not grow without bound."""
 
 
 @dataclass
@@ -83,16 +78,7 @@ class Job:
         self.outboxes[hello.pod] = outbox
         welcome = protocol.Welcome(version=hello.version, uses_session=self.uses_session)
         outbox.put(protocol.encode(welcome))
-        self.dispatch(
-            worlds.Joined(
-                id=hello.pod,
-                address=hello.address,
-                ranks=hello.ranks,
-                claim=claim_of(hello.world) if hello.world is not None else None,
-                finished=hello.finished,
-                left=hello.left,
-            )
-        )
+        self.dispatch(joined(hello))
         if hello.leaving_seconds is not None:
             self.dispatch(worlds.Leaving(id=hello.pod, seconds=hello.leaving_seconds))
 
@@ -109,8 +95,7 @@ class Job:
             now=self.clock(),
         )
         self.epoch = message.epoch
-        merged = {**self.metrics, **message.metrics}
-        self.metrics = dict(list(merged.items())[-MAX_METRICS:])
+        self.metrics = newest_metrics(self.metrics, message.metrics)
         self.changed(self.key)
 
     def take_saved(self, checkpoint: worlds.Checkpoint) -> None:
@@ -158,17 +143,33 @@ class Job:
             outbox.close()
         self.dispatch(worlds.Lost(id=pod))
 
+    def start_over(self) -> None:
+        """Forget who is there, as after a restart: all come back and say where they stand.
+
+        After a standstill of this process their connections have ended for no fault of theirs.
+        """
+        if self.state.phase is worlds.Phase.CLOSED:
+            return
+        self.stop()
+        state = self.state
+        self.state = worlds.start(
+            state.limits, number=state.number, restarts=state.restarts, now=self.clock()
+        )
+        self._arm()
+
     def dismiss(self, message: protocol.Refused | protocol.NotLeader) -> None:
         """The job is none of ours any more: tell every agent why, and hear no more of them."""
         farewell = protocol.encode(message)
         for outbox in self.outboxes.values():
             outbox.put(farewell)
-            outbox.close()
-        self.outboxes.clear()
         self.stop()
 
     def stop(self) -> None:
+        """Await nothing any more, and let every agent go."""
         self._inquiry = None
+        for outbox in self.outboxes.values():
+            outbox.close()
+        self.outboxes.clear()
         if self._timer is not None:
             self._timer.cancel()
         for task in self._tasks:

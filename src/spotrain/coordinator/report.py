@@ -6,6 +6,14 @@ from dataclasses import dataclass
 from spotrain import worlds
 from spotrain.worlds.history import History
 
+MAX_METRICS = 128
+"""Of a job; a script that names its metrics anew at every step must not grow without bound."""
+
+
+def newest_metrics(known: Mapping[str, float], told: Mapping[str, float]) -> dict[str, float]:
+    """What is known of each metric; of too many, those that were named last."""
+    return dict(list({**known, **told}.items())[-MAX_METRICS:])
+
 
 @dataclass(frozen=True, kw_only=True)
 class JobReport:

@@ -16,7 +16,8 @@ from spotrain.coordinator import protocol
 from spotrain.coordinator.admission import refusal_of
 from spotrain.coordinator.connection import AgentConnection
 from spotrain.coordinator.inbox import take
-from spotrain.coordinator.job import INSPECT_SECONDS, Job, Record
+from spotrain.coordinator.inquiry import INSPECT_SECONDS
+from spotrain.coordinator.job import Job, Record
 from spotrain.coordinator.limits import DEFAULT, ServerLimits
 from spotrain.coordinator.listener import (
     EXPIRY_SECONDS,
@@ -26,6 +27,7 @@ from spotrain.coordinator.listener import (
 )
 from spotrain.coordinator.outbox import Outbox
 from spotrain.coordinator.report import JobReport
+from spotrain.coordinator.standstill import Standstill
 
 logger = logging.getLogger(__name__)
 
@@ -54,6 +56,10 @@ class Coordinator:
     watchers: list[Callable[[str], None]] = field(default_factory=list)
     ignored: protocol.Ignored = field(default_factory=protocol.Ignored)
     """What newer agents have said and this coordinator does not know."""
+
+    def __post_init__(self) -> None:
+        # Agents give it up about as late as it gives them up.
+        self._standstill = Standstill(self._start_over, seconds=0.8 * self.expiry_seconds)
 
     def set_job(
         self, key: str, limits: worlds.Limits, *, number: int = 0, restarts: int = 0
@@ -172,14 +178,21 @@ class Coordinator:
         job.welcome(hello, outbox)
         writer = asyncio.create_task(outbox.deliver())
         try:
-            async for text in connection:
-                message = protocol.decode(text, protocol.FROM_AGENT, self.ignored)
-                if message is not None and job.outboxes.get(hello.pod) is outbox:
-                    take(job, hello.pod, message)
+            with self._standstill.watched():
+                async for text in connection:
+                    message = protocol.decode(text, protocol.FROM_AGENT, self.ignored)
+                    if message is not None and job.outboxes.get(hello.pod) is outbox:
+                        take(job, hello.pod, message)
         finally:
             writer.cancel()
             if job.outboxes.get(hello.pod) is outbox:
                 job.cut(hello.pod)
+
+    def _start_over(self, seconds: float) -> None:
+        if self.leads():
+            logger.warning("stood still for %.1f s: asking every agent where it stands", seconds)
+            for job in self.jobs.values():
+                job.start_over()
 
     def _notify(self, key: str) -> None:
         for watcher in self.watchers:

@@ -17,6 +17,17 @@ def publication(world: worlds.World) -> protocol.NewWorld:
     )
 
 
+def joined(hello: protocol.Hello) -> worlds.Joined:
+    return worlds.Joined(
+        id=hello.pod,
+        address=hello.address,
+        ranks=hello.ranks,
+        claim=claim_of(hello.world) if hello.world is not None else None,
+        finished=hello.finished,
+        left=hello.left,
+    )
+
+
 def claim_of(message: protocol.NewWorld) -> worlds.World:
     seats = tuple(
         worlds.Seat(id=seat.id, address=seat.address, ranks=seat.ranks) for seat in message.seats

@@ -40,6 +40,9 @@ History = tuple[Chapter, ...]
 
 
 def publish(history: History, world: World, now: float) -> History:
+    """One that is adopted by who has told of it already goes on in its chapter."""
+    if history and history[-1].number == world.number:
+        return history
     return (*history, Chapter(number=world.number, members=world.ids, published_at=now))
 
 
