@@ -59,12 +59,14 @@ def made(component: Callable[[k8s.Provider], object]) -> Recording:
     return record(program, project="spotrain", stack="test", config={})
 
 
-def job_namespace(*, egress: Egress = "https", **changes: Any) -> Recording:
+def job_namespace(
+    *, egress: Egress = "https", gpu_quota: int | None = None, **changes: Any
+) -> Recording:
     """`changes`: of the cloud."""
 
     def component(kube: k8s.Provider) -> None:
         args = JobNamespaceArgs(
-            name=JOBS, gpu_quota=None, egress=egress, cloud=cloud(kube, **changes)
+            name=JOBS, gpu_quota=gpu_quota, egress=egress, cloud=cloud(kube, **changes)
         )
         JobNamespace("jobs", args)
 

@@ -84,7 +84,14 @@ def test_who_is_asked_to_stop_saves_before_it_leaves(
 ) -> None:
     command = [*launcher, str(SCRIPTS / "session.py"), str(tmp_path)]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as run:
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+        # A shell without job control has what it runs in the background ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as run:
         assert run.stdout is not None
         for _ in range(5):
             assert "world 1 rank 0 of 1" in run.stdout.readline()

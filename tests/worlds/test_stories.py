@@ -87,12 +87,6 @@ MUTATIONS = (
         "if is_worth_waiting(state, candidates) and now < since + state.limits.gather_seconds:",
         "if is_worth_waiting(state, candidates):",
     ),
-    Mutation(
-        "a member on notice enters the next world",
-        "state",
-        "return self.state is MemberState.READY and self.leaving_by is None",
-        "return self.state in (MemberState.READY, MemberState.DRAINED)",
-    ),
     Mutation("nothing is waited for after a return", "forming", "    if not is_over:", "    if 0:"),
     Mutation("a minority is adopted", "forming", "2 * len(back) > highest.size", "len(back) > 0"),
     Mutation(
