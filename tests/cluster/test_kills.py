@@ -13,7 +13,7 @@ import random
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ import pytest
 
 from spotrain import contract
 from spotrain.controller import kube as kinds
-from spotrain.controller.kube import JOBS, PODS, Object
+from spotrain.controller.kube import JOBS, PODS, Conflict, NotFound, Object
 from spotrain.controller.mirror import Mirror, Name
 from spotrain.controller.settings import ENV_COORDINATOR_PORT, ENV_PROBE_PORT
 from tests.cluster.cluster import (
@@ -177,6 +177,14 @@ class View:
                 self.changed.clear()
                 await self.changed.wait()
 
+    async def collect_pods(self) -> None:
+        """As kube-controller-manager does: a removal that dies with who asked for it can leave a
+        pod marked, and there."""
+        for pod in list(self.pods.items.values()):
+            if pod["metadata"].get("deletionTimestamp"):
+                with suppress(NotFound, Conflict):
+                    await self.namespace.delete_pod(pod)
+
     def pod(self, job: str, index: int) -> Object:
         return self.pods.items[self.namespace.name, f"{job}-worker-{index}"]
 
@@ -282,15 +290,19 @@ class Warm:
 
 async def until_settled(view: View, wanted: dict[str, Wanted], death: "asyncio.Task[None]") -> bool:
     """False: the controller died before."""
-    async with asyncio.timeout(WAIT_SECONDS):
-        while not view.is_settled(wanted):
-            view.changed.clear()
-            change = asyncio.create_task(view.changed.wait())
-            await asyncio.wait({change, death}, return_when=asyncio.FIRST_COMPLETED)
-            change.cancel()
-            if death.done():
-                death.result()
-                return False
+    try:
+        async with asyncio.timeout(WAIT_SECONDS):
+            while not view.is_settled(wanted):
+                view.changed.clear()
+                await view.collect_pods()
+                change = asyncio.create_task(view.changed.wait())
+                await asyncio.wait({change, death}, return_when=asyncio.FIRST_COMPLETED)
+                change.cancel()
+                if death.done():
+                    death.result()
+                    return False
+    except TimeoutError:
+        raise AssertionError(f"wanted {wanted}, came to {view.state()}") from None
     return True
 
 
