@@ -92,3 +92,40 @@ def test_a_step_is_due_once_the_job_has_told_of_one_and_while_a_world_trains() -
     ended = history.end(told, 1, Reason.STALL, 71.0, "rank 1 hangs")
     assert (history.next_step_due(ended, 60.0), ended[0].message) == (None, "rank 1 hangs")
     assert history.next_step_due(history.publish(ended, world(2), 80.0), 60.0) == 140.0
+
+
+def lives(told: history.History, first: int, worlds: int, *, trained: bool) -> history.History:
+    """So many more worlds of 10 s and 10 steps each, the last 2 of which are lost with it."""
+    for number in range(first, first + worlds):
+        at, step = 10.0 * number, 8 * number
+        told = history.publish(told, world(number), at)
+        if trained:
+            told = report(told, number, step + 1, at + 1, restored=step)
+            told = report(told, number, step + 10, at + 9)
+        told = history.end(told, number, Reason.LOSS, at + 9.5)
+    return told
+
+
+def test_a_job_of_many_worlds_keeps_the_newest_and_the_cost_of_each_change() -> None:
+    told = lives((), 1, 3 * history.MAX_CHAPTERS, trained=True)
+    assert [chapter.number for chapter in told][:: history.MAX_CHAPTERS - 1] == [201, 300]
+    assert len(told) == history.MAX_CHAPTERS
+    assert {(c.pause_seconds, c.steps_lost) for c in told[:-1]} == {(1.5, 2)}
+
+
+def test_worlds_that_never_step_do_not_push_out_the_one_that_trained_last() -> None:
+    told = lives((), 1, 2, trained=True)
+    told = lives(told, 3, 2 * history.MAX_CHAPTERS, trained=False)
+    assert len(told) == history.MAX_CHAPTERS + 1
+    assert (told[0].number, told[0].last_step) == (2, 26)
+    last = told[-1].number + 1
+    told = history.publish(told, world(last), 5000.0)
+    assert history.next_step_due(told, 60.0) == 5060.0
+    told = report(told, last, 25, 5001.0, restored=24)
+    assert (told[0].pause_seconds, told[0].steps_lost) == (5001.0 - 29.5, 2)
+    assert told[-1].last_step == 25
+
+
+def test_a_world_that_is_no_longer_kept_takes_no_late_word() -> None:
+    told = lives((), 1, history.MAX_CHAPTERS + 5, trained=True)
+    assert history.commit(told, Checkpoint(1, 18)) == told

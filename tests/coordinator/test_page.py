@@ -12,6 +12,7 @@ from spotrain.coordinator.client import MAX_BACKOFF_SECONDS
 from spotrain.coordinator.limits import DEFAULT
 from spotrain.coordinator.listener import EXPIRY_SECONDS, PING_SECONDS
 from spotrain.worlds.changes import DRAIN_SHARE
+from spotrain.worlds.history import MAX_CHAPTERS
 
 PAGE = (Path(__file__).parents[2] / "docs/coordinator.md").read_text()
 LIMITS = worlds.Limits(min_size=1, max_size=1, desired_size=1)
@@ -66,3 +67,4 @@ def test_the_limits_are_the_defaults() -> None:
     told = {names(row[0])[0]: float(row[1]) for row in rows("## Limits") if names(row[0])}
     assert told == asdict(DEFAULT)
     assert f"at most {protocol.MAX_MESSAGE_BYTES} bytes" in PAGE
+    assert f"the newest {MAX_CHAPTERS} worlds are kept" in PAGE

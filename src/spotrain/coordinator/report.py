@@ -31,6 +31,7 @@ class JobReport:
     message: str
     restarts: int
     history: History
+    """The newest worlds, `history.MAX_CHAPTERS` of them."""
 
     @classmethod
     def of(

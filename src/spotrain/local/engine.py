@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 from spotrain.agent.standalone import expect_token
@@ -66,7 +67,7 @@ class Engine:
         self._coordinator = Coordinator(record=self._record, authorize=expect_token(self._token))
         self._address: CoordinatorAddress | None = None
         self._wake = asyncio.Event()
-        self._told_worlds = 0
+        self._told_world = 0
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["Engine"]:
@@ -180,16 +181,17 @@ class Engine:
 
     def _tell_of_worlds(self) -> None:
         """Once a world trains: how it differs from the one before, and what the change cost."""
-        worlds = self.report().history
-        while self._told_worlds < len(worlds) and worlds[self._told_worlds].first_step is not None:
-            world, before = worlds[self._told_worlds], worlds[: self._told_worlds]
+        trained = [world for world in self.report().history if world.first_step is not None]
+        for before, world in pairwise((None, *trained)):
+            if world is None or world.number <= self._told_world:
+                continue
             cost = ""
-            if before and before[-1].pause_seconds is not None:
-                last = before[-1]
-                cost = f" after a pause of {last.pause_seconds:.2f} s, {last.steps_lost} steps lost"
+            if before and before.pause_seconds is not None:
+                pause, lost = before.pause_seconds, before.steps_lost
+                cost = f" after a pause of {pause:.2f} s, {lost} steps lost"
             workers = "1 worker trains" if world.size == 1 else f"{world.size} workers train"
             self._tell(f"world {world.number}: {workers}{cost}")
-            self._told_worlds += 1
+            self._told_world = world.number
 
 
 @asynccontextmanager

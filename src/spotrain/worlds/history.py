@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Final
 
 from spotrain.worlds.state import Checkpoint, Reason, World
 
@@ -37,13 +38,18 @@ class Chapter:
 
 
 History = tuple[Chapter, ...]
+"""The newest worlds, oldest first."""
+MAX_CHAPTERS: Final = 100
+"""Of a job, which may live for weeks and lose a node every few minutes. Totals over its whole life
+are counted where they are told (in the job's status, in the controller's counters), not here."""
 
 
 def publish(history: History, world: World, now: float) -> History:
     """One that is adopted by who has told of it already goes on in its chapter."""
     if history and history[-1].number == world.number:
         return history
-    return (*history, Chapter(number=world.number, members=world.ids, published_at=now))
+    chapter = Chapter(number=world.number, members=world.ids, published_at=now)
+    return _newest((*history, chapter))
 
 
 def end(history: History, number: int, reason: Reason, now: float, message: str = "") -> History:
@@ -128,6 +134,16 @@ def _settle(
         steps_lost=max(0, done - restored),
     )
     return _change(history, last.number, lambda _: cost)
+
+
+def _newest(history: History) -> History:
+    """What is kept. The world that trained last is never forgotten: it says how far the job has
+    come, and the next step tells what the change after it cost."""
+    older, newest = history[:-MAX_CHAPTERS], history[-MAX_CHAPTERS:]
+    if any(chapter.last_step is not None for chapter in newest):
+        return newest
+    trained = [chapter for chapter in older if chapter.last_step is not None]
+    return (*trained[-1:], *newest)
 
 
 def _change(history: History, number: int, change: Callable[[Chapter], Chapter]) -> History:
