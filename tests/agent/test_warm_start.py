@@ -1,5 +1,6 @@
 """A rank that is forked is, to its script, a fresh process; and no fork is ever trusted blindly."""
 
+import ctypes
 import json
 import os
 import signal
@@ -14,7 +15,7 @@ import pytest
 
 from spotrain.agent.fork_server import why_not_fork
 from spotrain.agent.forked import Forked, reap_orphans
-from spotrain.agent.tether import adopt_orphans
+from spotrain.agent.tether import PR_SET_CHILD_SUBREAPER, adopt_orphans
 from spotrain.agent.warm_start import MAX_STARTS, ForkFailed, ForkServer, Script
 
 HANG_SECONDS = 120.0
@@ -69,6 +70,13 @@ def servers() -> Iterator[list[ForkServer]]:
     yield made
     for server in made:
         server.close()
+
+
+@pytest.fixture(autouse=True)
+def _adopts_for_a_test_only() -> Iterator[None]:
+    """Else what other tests leave behind would stay as zombies of this process."""
+    yield
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
 def serve(servers: list[ForkServer], script: Script, *preload: str) -> ForkServer:

@@ -135,12 +135,14 @@ async def test_ranks_die_with_their_agent(tmp_path: Path) -> None:
     async with fleet(tmp_path, session(tmp_path), LIMITS) as job:
         await job.start("a")
         await job.until_step(2, size=1)
-        (rank,) = job.ranks_of("a")
+        (rank,) = map(os.pidfd_open, job.ranks_of("a"))  # it may stay as a zombie
+        ended = asyncio.Event()
+        asyncio.get_running_loop().add_reader(rank, ended.set)
         job.kill("a")
-        await job.exit_code("a")
         async with asyncio.timeout(60):
-            while Path(f"/proc/{rank}").exists():
-                await asyncio.sleep(0.01)
+            await ended.wait()
+        asyncio.get_running_loop().remove_reader(rank)
+        os.close(rank)
 
 
 @pytest.mark.acceptance(22)

@@ -12,27 +12,36 @@ from tests.train.fleet import Fleet, fleet
 
 SCRIPT = Path(__file__).parent / "scripts" / "exact.py"
 TWO = Limits(min_size=2, max_size=2, desired_size=2, growth_delay_seconds=0.2, max_restarts=0)
+Interrupt = Callable[[Fleet], Awaitable[None]]
 
 
 async def nothing(job: Fleet) -> None:
     pass
 
 
-async def notice(job: Fleet) -> None:
-    await job.until_step(3, size=2)
-    job.notice("a")  # rank 0: the other one takes its place
-    await job.start("c")
-    assert await job.exit_code("a") == contract.EXIT_NOTICE
+def notice_of(rank: int) -> Interrupt:
+    async def interrupt(job: Fleet) -> None:
+        report = await job.until_step(3, size=2)
+        leaving = report.history[-1].members[rank]
+        job.notice(leaving)  # after rank 0, the other one is the first
+        await job.start("c")
+        assert await job.exit_code(leaving) == contract.EXIT_NOTICE
+
+    return interrupt
 
 
-async def kill(job: Fleet) -> None:
-    await job.until_step(3, size=2)
-    job.kill("b")
-    await job.start("c")
-    await job.exit_code("b")
+def loss_of(rank: int) -> Interrupt:
+    async def interrupt(job: Fleet) -> None:
+        report = await job.until_step(3, size=2)
+        lost = report.history[-1].members[rank]
+        job.kill(lost)
+        await job.start("c")
+        await job.exit_code(lost)
+
+    return interrupt
 
 
-async def trained(folder: Path, interrupt: Callable[[Fleet], Awaitable[None]]) -> str:
+async def trained(folder: Path, interrupt: Interrupt) -> str:
     """What the script leaves: weights, and states of optimizer, scheduler and scaler."""
     output = folder / "out"
     output.mkdir(parents=True)
@@ -52,8 +61,9 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> str:
     return asyncio.run(trained(tmp_path_factory.mktemp("uninterrupted"), nothing))
 
 
-@pytest.mark.parametrize("interrupt", [notice, kill])
+@pytest.mark.parametrize("rank", [0, 1])
+@pytest.mark.parametrize("interruption", [notice_of, loss_of])
 async def test_an_interruption_leaves_no_trace_in_what_is_trained(
-    tmp_path: Path, uninterrupted: str, interrupt: Callable[[Fleet], Awaitable[None]]
+    tmp_path: Path, uninterrupted: str, interruption: Callable[[int], Interrupt], rank: int
 ) -> None:
-    assert await trained(tmp_path / interrupt.__name__, interrupt) == uninterrupted
+    assert await trained(tmp_path, interruption(rank)) == uninterrupted

@@ -120,6 +120,8 @@ class Membership:
         number = self._world
         if self._keeper.is_sharded or not self.in_place:
             raise WorldChanged(f"world {number} is left as planned")
+        for model in self.models:
+            model.share_buffers()  # memory now holds what the checkpoint does, on all ranks
         self.leave()
         self._channel.drained(number)
         self._channel.arrive(survivor=True, floor=0)

@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from torch import nn
 from torch.distributed.fsdp import FSDPModule
 from torch.nn.parallel import DistributedDataParallel
@@ -39,6 +40,16 @@ class Elastic(nn.Module):
         """Build the replica for a world; a world of one rank needs none."""
         if self._build_replica and world_size > 1:
             self._replica = [self._build_replica(self.module)]
+
+    def share_buffers(self) -> None:
+        """Give every rank the buffers of rank 0, which its checkpoint holds.
+
+        Ranks that see different data have different ones (the statistics of batch norm) until the
+        next forward pass makes them equal. A planned change may come before it, and take rank 0.
+        """
+        if self._replica:
+            for buffer in self.module.buffers():
+                dist.broadcast(buffer, src=0)
 
     def leave_world(self) -> None:
         """Drop the replica before its process group; its gradient hooks go with it."""
