@@ -28,6 +28,8 @@ from spotrain.controller.status import (
     Stall,
     WorldStatus,
 )
+from spotrain.coordinator.protocol import FROM_AGENT, decode
+from spotrain.coordinator.refusals import Cause
 from spotrain.coordinator.server import Coordinator
 from spotrain.job import JobError, parse_job
 from spotrain.worlds.history import Chapter
@@ -310,6 +312,28 @@ async def test_requests_to_the_api_server_are_counted_by_their_answer() -> None:
     read = meters.registry.get_sample_value
     for code in ("200", "409", "lost"):
         assert read("spotrain_api_requests_total", {"method": "GET", "code": code}) == 1
+
+
+def test_refused_agents_are_counted_by_cause_from_zero_on() -> None:
+    meters = Meters()
+    read = meters.registry.get_sample_value
+    assert [read("spotrain_coordinator_refusals_total", {"cause": c}) for c in Cause] == [0] * 15
+    meters.refused(Cause.TOKEN)
+    meters.refused(Cause.TOKEN)
+    assert read("spotrain_coordinator_refusals_total", {"cause": "token"}) == 2
+
+
+def test_what_agents_say_and_nobody_knows_is_counted_over_all_terms() -> None:
+    meters = Meters()
+    text = '{"type": "finished", "world": 1, "mood": "good", "weather": "fine"}'
+    for _term in range(2):
+        coordinator = Coordinator(record=record, authorize=admit, ignored=meters.ignored)
+        decode(text, FROM_AGENT, coordinator.ignored)
+        decode('{"type": "chat"}', FROM_AGENT, coordinator.ignored)
+    page = meters.page().decode()
+    assert 'spotrain_coordinator_ignored_total{what="type"} 2.0' in page
+    assert 'spotrain_coordinator_ignored_total{what="field"} 4.0' in page
+    assert not {"chat", "mood", "weather"} & set(page.split('"'))
 
 
 async def test_prometheus_reads_the_page_over_http(controller: Parts) -> None:

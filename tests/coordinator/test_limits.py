@@ -102,7 +102,9 @@ def test_addresses_that_come_rarely_are_forgotten_first() -> None:
     gate.enter("busy", now=100)
     gate.enter("busy", now=100)
     assert len(gate.visits) < 10
-    assert "more often" in gate.enter("busy", now=100)
+    refusal = gate.enter("busy", now=100)
+    assert refusal is not None
+    assert "more often" in refusal.words
     assert (gate.connections, gate.strangers.total()) == (3, 3)
 
 

@@ -11,6 +11,7 @@ from spotrain.coordinator import protocol
 from spotrain.coordinator.client import MAX_BACKOFF_SECONDS
 from spotrain.coordinator.limits import DEFAULT
 from spotrain.coordinator.listener import EXPIRY_SECONDS, PING_SECONDS
+from spotrain.coordinator.refusals import Cause
 from spotrain.worlds.changes import DRAIN_SHARE
 from spotrain.worlds.history import MAX_CHAPTERS
 
@@ -64,7 +65,9 @@ def test_liveness_and_shares_are_as_told() -> None:
 
 
 def test_the_limits_are_the_defaults() -> None:
-    told = {names(row[0])[0]: float(row[1]) for row in rows("## Limits") if names(row[0])}
-    assert told == asdict(DEFAULT)
+    told = {names(row[0])[0]: row[1] for row in rows("## Limits") if names(row[0])}
+    limits = {name: float(told.pop(name)) for name in asdict(DEFAULT)}
+    assert limits == asdict(DEFAULT)
+    assert list(told) == [cause for cause in Cause if cause not in limits]
     assert f"at most {protocol.MAX_MESSAGE_BYTES} bytes" in PAGE
     assert f"the newest {MAX_CHAPTERS} worlds are kept" in PAGE

@@ -62,7 +62,8 @@ class Controller:
 
     async def _serve(self) -> None:
         address, port = self._settings.listen_address, self._settings.coordinator_port
-        async with listening(self._serve_agent, address, port, tls=self._tls):
+        count = self._meters.refused
+        async with listening(self._serve_agent, address, port, tls=self._tls, count=count):
             self._is_serving = True
             where = self._settings.namespace or "every namespace"
             logger.info("listening for agents on port %d, for jobs of %s", port, where)

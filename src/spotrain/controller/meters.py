@@ -6,10 +6,13 @@ from time import perf_counter
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
 from spotrain.controller.kube import FAULTS, Conflict
+from spotrain.coordinator.protocol import Ignored
+from spotrain.coordinator.refusals import Cause
 from spotrain.worlds.history import Chapter, History
 
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
@@ -54,6 +57,17 @@ class Meters:
             "Agents that are connected to the coordinator.",
             registry=registry,
         )
+        self._refusals = Counter(
+            "spotrain_coordinator_refusals",
+            "Connections of agents that were refused or cut off, by cause.",
+            ["cause"],
+            registry=registry,
+        )
+        for cause in Cause:
+            self._refusals.labels(cause)
+        self.ignored = Ignored()
+        """What agents have said and nobody here knows: to be filled in by coordinators."""
+        registry.register(_IgnoredCollector(self.ignored))
         self._leads = Gauge(
             "spotrain_leader",
             "1: this process leads, 0: it stands by.",
@@ -109,6 +123,10 @@ class Meters:
         """A request to the API server was answered, or (None) was not."""
         self._requests.labels(method, str(code or "lost")).inc()
 
+    def refused(self, cause: Cause) -> None:
+        """A connection of an agent was refused or cut off."""
+        self._refusals.labels(cause).inc()
+
     def tell_worlds(self, job: str, history: History) -> None:
         """Count what is new in a job's history."""
         counted, paused = self._counted.get(job, (0, 0))
@@ -124,6 +142,21 @@ class Meters:
     def forget(self, job: str) -> None:
         """The job was deleted."""
         self._counted.pop(job, None)
+
+
+class _IgnoredCollector(Collector):
+    def __init__(self, ignored: Ignored) -> None:
+        self._ignored = ignored
+
+    def collect(self) -> Iterator[Metric]:
+        family = CounterMetricFamily(
+            "spotrain_coordinator_ignored",
+            "Types of messages, and fields of messages, that agents have sent and are not known.",
+            labels=["what"],
+        )
+        family.add_metric(["type"], self._ignored.types)
+        family.add_metric(["field"], self._ignored.fields)
+        yield family
 
 
 def _kind(error: Exception) -> str:

@@ -79,7 +79,10 @@ class Term:
             raised=self._raise_number,
         )
         self.coordinator = Coordinator(
-            record=recorder.record, authorize=self._doorkeeper.authorize, leads=leads
+            record=recorder.record,
+            authorize=self._doorkeeper.authorize,
+            leads=leads,
+            ignored=meters.ignored,
         )
         self.coordinator.watchers += [self._wake_key, self._tell_worlds]
         self._keepers: dict[Name, tuple[Keeper, asyncio.Task[None]]] = {}

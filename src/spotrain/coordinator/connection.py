@@ -10,6 +10,7 @@ from websockets.frames import CloseCode
 
 from spotrain.coordinator.bucket import Bucket
 from spotrain.coordinator.gate import Gate
+from spotrain.coordinator.refusals import Cause, Count, Refusal, count_nothing
 
 logger = logging.getLogger(__name__)
 
@@ -26,12 +27,16 @@ class AgentConnection(ServerConnection):
     Counted below the messages, because pings, fragments and garbage cost as much as they do.
     """
 
-    def __init__(self, *args: Any, gate: Gate, **settings: Any) -> None:
+    def __init__(
+        self, *args: Any, gate: Gate, count: Count = count_nothing, **settings: Any
+    ) -> None:
         super().__init__(*args, **settings)
         limits, now = gate.limits, time.monotonic()
         self.limits = limits
-        self.refusal = ""
-        """Why this peer is served no more; empty: it is served."""
+        self.refusal: Refusal | None = None
+        """Why this peer is served no more; None: it is served."""
+        self._count = count
+        self._is_counted = False
         self._gate = gate
         self._address = ""
         self._is_known = False
@@ -44,17 +49,29 @@ class AgentConnection(ServerConnection):
         self._is_known = True
         self._gate.know(self._address)
 
-    def refuse(self, reason: str, *, code: CloseCode = CloseCode.POLICY_VIOLATION) -> None:
+    def count(self, cause: Cause) -> None:
+        """This peer is refused; what follows from that is not counted again."""
+        if not self._is_counted:
+            self._is_counted = True
+            self._count(cause)
+
+    def cut_off(self, cause: Cause) -> None:
+        """End the connection without a word: its peer would not read it."""
+        self.count(cause)
+        self.transport.abort()
+
+    def refuse(self, refusal: Refusal, *, code: CloseCode = CloseCode.POLICY_VIOLATION) -> None:
         """Serve it no more; it is told the reason if it listens."""
         if self.refusal:
             return
-        self.refusal = reason
-        logger.warning("refused %s: %s", self._address, reason)
+        self.refusal = refusal
+        self.count(refusal.cause)
+        logger.warning("refused %s: %s", self._address, refusal.words)
         # What it may still say is that it closes its side too.
         self._bytes = Bucket(0.0, PIECE_BYTES, time.monotonic())
         self.loop.call_later(2 * CLOSE_SECONDS, self.transport.abort)
         # A close frame holds 123 bytes of text.
-        text = reason.encode(errors="replace")[:120].decode(errors="ignore")
+        text = refusal.words.encode(errors="replace")[:120].decode(errors="ignore")
         self._closing = self.loop.create_task(self.close(code, text))
 
     # --- What asyncio calls ---
@@ -65,6 +82,7 @@ class AgentConnection(ServerConnection):
         # Told in the answer to its request, if it sends one.
         self.refusal = self._gate.enter(self._address, time.monotonic())
         if self.refusal:
+            self.count(self.refusal.cause)
             self.loop.call_later(CLOSE_SECONDS, self.transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -77,13 +95,13 @@ class AgentConnection(ServerConnection):
             if self._bytes.take(len(piece), time.monotonic()):
                 super().data_received(piece)
             elif self.request is None:
-                self.transport.abort()
+                self.cut_off(Cause.BYTES)
                 return
             else:
-                self.refuse("more bytes a second than an agent sends")
+                self.refuse(Refusal(Cause.BYTES, "more bytes a second than an agent sends"))
                 return
             if self._unread > self.limits.outbox_bytes:
-                self.transport.abort()  # it would not read the reason either
+                self.cut_off(Cause.OUTBOX_BYTES)
 
     @property
     def _unread(self) -> int:
@@ -91,6 +109,6 @@ class AgentConnection(ServerConnection):
 
     def process_event(self, event: Any) -> None:
         if not self._frames.take(1, time.monotonic()) and self.request is not None:
-            self.refuse("more messages a second than an agent sends")
+            self.refuse(Refusal(Cause.FRAMES, "more messages a second than an agent sends"))
         if not self.refusal or self.request is None:
             super().process_event(event)

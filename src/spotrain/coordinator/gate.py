@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from spotrain.coordinator.bucket import Bucket
 from spotrain.coordinator.limits import DEFAULT, ServerLimits
+from spotrain.coordinator.refusals import Cause, Refusal
 
 MAX_ADDRESSES = 4096
 """Remembered at once; an address whose visits are all forgiven is forgotten first."""
@@ -20,22 +21,26 @@ class Gate:
     """By address."""
     visits: dict[str, Bucket] = field(default_factory=dict)
 
-    def enter(self, address: str, now: float) -> str:
-        """Nothing if the connection may stay, else why not; it is counted until it leaves."""
+    def enter(self, address: str, now: float) -> Refusal | None:
+        """None: the connection may stay. Either way it takes room until it leaves."""
         limits = self.limits
         is_rare = self._visits(address, now).take(1, now)
         self.connections += 1
         self.strangers[address] += 1
         if self.connections > limits.connections:
-            return f"{limits.connections} connections are open, the most that are served"
+            words = f"{limits.connections} connections are open, the most that are served"
+            return Refusal(Cause.CONNECTIONS, words)
         if self.strangers.total() > limits.strangers:
-            return f"{limits.strangers} connections have not said who they are"
+            words = f"{limits.strangers} connections have not said who they are"
+            return Refusal(Cause.STRANGERS, words)
         if self.strangers[address] > limits.strangers_per_address:
             most = limits.strangers_per_address
-            return f"{most} connections of {address} have not said who they are"
+            words = f"{most} connections of {address} have not said who they are"
+            return Refusal(Cause.STRANGERS_PER_ADDRESS, words)
         if not is_rare:
-            return f"{address} connects more often than {limits.visits_per_second:g} times a second"
-        return ""
+            most_often = f"{limits.visits_per_second:g} times a second"
+            return Refusal(Cause.VISITS, f"{address} connects more often than {most_often}")
+        return None
 
     def know(self, address: str) -> None:
         """One of the strangers of this address has been accepted."""

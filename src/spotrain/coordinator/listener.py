@@ -16,6 +16,7 @@ from spotrain.coordinator import protocol
 from spotrain.coordinator.connection import CLOSE_SECONDS, AgentConnection
 from spotrain.coordinator.gate import Gate
 from spotrain.coordinator.limits import DEFAULT, ServerLimits
+from spotrain.coordinator.refusals import Count, count_nothing
 
 PING_SECONDS = 1.0
 EXPIRY_SECONDS = 5.0
@@ -34,8 +35,10 @@ async def listening(
     ping_seconds: float = PING_SECONDS,
     expiry_seconds: float = EXPIRY_SECONDS,
     limits: ServerLimits = DEFAULT,
+    count: Count = count_nothing,
 ) -> AsyncIterator[int]:
     """Give each agent's connection to `handler`; yields the port (0 asks for a free one)."""
+    agent = partial(AgentConnection, gate=Gate(limits), count=count)
     server = await serve(
         cast(Callable[[ServerConnection], Awaitable[None]], handler),
         host,
@@ -49,7 +52,7 @@ async def listening(
         max_queue=QUEUED_FRAMES,
         compression=None,
         process_request=_answer_request,
-        create_connection=cast(type[ServerConnection], partial(AgentConnection, gate=Gate(limits))),
+        create_connection=cast(type[ServerConnection], agent),
         server_header=None,
     )
     try:
@@ -76,7 +79,7 @@ async def say_not_leader(connection: ServerConnection) -> None:
 def _answer_request(connection: ServerConnection, request: Request) -> Response | None:
     assert isinstance(connection, AgentConnection)
     if connection.refusal:
-        return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, connection.refusal + "\n")
+        return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, connection.refusal.words + "\n")
     if request.path == "/healthz":
         return connection.respond(HTTPStatus.OK, "ok\n")
     return None

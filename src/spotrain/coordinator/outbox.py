@@ -5,8 +5,10 @@ import logging
 from collections import deque
 from contextlib import suppress
 
-from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
+
+from spotrain.coordinator.connection import AgentConnection
+from spotrain.coordinator.refusals import Cause
 
 logger = logging.getLogger(__name__)
 
@@ -18,7 +20,7 @@ class Outbox:
     connection is cut, and it is lost as if its node were.
     """
 
-    def __init__(self, connection: ServerConnection, *, version: int, most_bytes: int) -> None:
+    def __init__(self, connection: AgentConnection, *, version: int, most_bytes: int) -> None:
         self.version = version
         """Of the protocol that this agent speaks."""
         self._connection = connection
@@ -39,7 +41,7 @@ class Outbox:
             logger.warning("cut off %s: %d bytes wait for it", address, self._bytes)
             self._texts.clear()
             self.close()
-            self._connection.transport.abort()
+            self._connection.cut_off(Cause.OUTBOX_BYTES)
 
     def close(self) -> None:
         """Take no more; the connection is closed when all has been sent."""

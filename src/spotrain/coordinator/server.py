@@ -4,8 +4,8 @@ import asyncio
 import logging
 import ssl
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 
 from websockets.exceptions import ConnectionClosed
@@ -26,6 +26,7 @@ from spotrain.coordinator.listener import (
     say_not_leader,
 )
 from spotrain.coordinator.outbox import Outbox
+from spotrain.coordinator.refusals import Cause, Count, Refusal, count_nothing
 from spotrain.coordinator.report import JobReport
 from spotrain.coordinator.standstill import Standstill
 
@@ -56,6 +57,8 @@ class Coordinator:
     watchers: list[Callable[[str], None]] = field(default_factory=list)
     ignored: protocol.Ignored = field(default_factory=protocol.Ignored)
     """What newer agents have said and this coordinator does not know."""
+    count: Count = count_nothing
+    """Of `serving`; whoever listens for this coordinator counts for it."""
 
     def __post_init__(self) -> None:
         # Agents give it up about as late as it gives them up.
@@ -120,6 +123,7 @@ class Coordinator:
             ping_seconds=self.ping_seconds,
             expiry_seconds=self.expiry_seconds,
             limits=self.limits,
+            count=self.count,
         )
         try:
             async with listener as port:
@@ -146,29 +150,34 @@ class Coordinator:
                 connection.know()
                 await self._converse(connection, self.jobs[hello.job], hello)
         except protocol.ProtocolError as error:
-            connection.refuse(str(error), code=CloseCode.PROTOCOL_ERROR)
+            refusal = Refusal(Cause.PROTOCOL, str(error))
+            connection.refuse(refusal, code=CloseCode.PROTOCOL_ERROR)
         except (ConnectionClosed, TimeoutError):
             await connection.close()
 
     async def _admit(self, connection: AgentConnection) -> protocol.Hello | None:
         """The agent's hello if it may join, else None after telling it why not."""
-        async with asyncio.timeout(self.limits.hello_seconds):
-            text = await connection.recv()
+        with _counting_delay(connection, Cause.HELLO_SECONDS):
+            async with asyncio.timeout(self.limits.hello_seconds):
+                text = await connection.recv()
         hello = protocol.decode(text, {"hello": protocol.Hello}, self.ignored)
         if not isinstance(hello, protocol.Hello):
             raise protocol.ProtocolError("the first message is 'hello'")
         if not self.leads():
             await say_not_leader(connection)
             return None
-        refused = refusal_of(hello, self.jobs.get(hello.job), self.limits)
-        if refused is None and (reason := await self.authorize(_token(connection), hello)):
-            refused = protocol.Refused(reason=reason)
+        refusal = refusal_of(hello, self.jobs.get(hello.job), self.limits)
+        with _counting_delay(connection, Cause.REVIEW):
+            if refusal is None and (words := await self.authorize(_token(connection), hello)):
+                refusal = Refusal(Cause.TOKEN, words)
         # Once more, because others were served while the token was looked at.
-        refused = refused or refusal_of(hello, self.jobs.get(hello.job), self.limits)
-        if refused is None:
+        refusal = refusal or refusal_of(hello, self.jobs.get(hello.job), self.limits)
+        if refusal is None:
             return hello
+        connection.count(refusal.cause)
         extra = {"job": hello.job, "pod": hello.pod}
-        logger.warning("refused %s of %s: %s", hello.pod, hello.job, refused.reason, extra=extra)
+        logger.warning("refused %s of %s: %s", hello.pod, hello.job, refusal.words, extra=extra)
+        refused = protocol.Refused(reason=refusal.words, final=refusal.is_final)
         await connection.send(protocol.encode(refused))
         await connection.close()
         return None
@@ -197,6 +206,16 @@ class Coordinator:
     def _notify(self, key: str) -> None:
         for watcher in self.watchers:
             watcher(key)
+
+
+@contextmanager
+def _counting_delay(connection: AgentConnection, cause: Cause) -> Iterator[None]:
+    """Around what may take too long; the peer is sent away for it."""
+    try:
+        yield
+    except TimeoutError:
+        connection.count(cause)
+        raise
 
 
 def _token(connection: AgentConnection) -> str:
