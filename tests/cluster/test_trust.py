@@ -9,8 +9,10 @@ from spotrain.controller.kube import Object
 from spotrain.coordinator import protocol
 from tests.cluster.agents import agent, key_of, play
 from tests.cluster.cluster import ControllerProcess, Namespace
+from tests.cluster.test_metrics import read
 
 pytestmark = pytest.mark.cluster
+REFUSALS = "spotrain_coordinator_refusals_total"
 
 
 async def start(
@@ -43,7 +45,7 @@ async def test_an_agent_with_another_pods_token_is_refused_and_the_token_is_not_
     assert not any(token.split(".")[1] in line for line in controller.log)
 
 
-async def test_a_forged_token_is_refused(
+async def test_a_forged_token_is_refused_and_counted(
     namespace: Namespace, controller: ControllerProcess
 ) -> None:
     job, (first,) = await start(namespace, controller, 1)
@@ -51,6 +53,7 @@ async def test_a_forged_token_is_refused(
     forged = agent(controller.port, authority=authority, token="x.y.z", job=job, pod=name)
     async with forged as speaker:
         assert "is not one of a pod" in (await speaker.hear(protocol.Refused)).reason
+    assert (await read(controller))[REFUSALS, frozenset({("cause", "token")})] == 1
 
 
 async def test_the_token_of_a_pod_of_another_job_is_refused(
