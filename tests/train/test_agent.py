@@ -9,13 +9,11 @@ from pathlib import Path
 import pytest
 
 from spotrain import contract, worlds
-from spotrain.ledger.exactness import Exactness, audit
-from spotrain.ledger.samples import read_commits, read_sample_log
 from spotrain.worlds import Limits, Reason
 from tests.train.fleet import JOB, fleet
+from tests.train.story import SAMPLES, audit_of, grows_to_three, reaches_its_end, shrinks_to_one
 
 SCRIPTS = Path(__file__).parent / "scripts"
-SAMPLES = 400
 LIMITS = Limits(min_size=1, max_size=3, desired_size=2, growth_delay_seconds=0.2, max_restarts=2)
 
 
@@ -23,35 +21,17 @@ def session(folder: Path, *options: str) -> list[str]:
     return [str(SCRIPTS / "session.py"), str(folder / "out"), *options]
 
 
-def audit_of(folder: Path) -> Exactness:
-    return audit(
-        size=SAMPLES,
-        commits=read_commits(folder / "out" / "checkpoints"),
-        consumed=read_sample_log(folder / "samples"),
-    )
-
-
 @pytest.mark.acceptance(20, 21, 28)
 async def test_a_job_lives_through_notice_loss_and_growth_and_counts_every_sample_once(
     tmp_path: Path,
 ) -> None:
     async with fleet(tmp_path, session(tmp_path), LIMITS) as job:
-        await job.start("a")
-        await job.start("b")
-        await job.until_step(5, size=2)
-        await job.start("c")
-        await job.until_step(5, size=3)
-        job.notice("b")
-        await job.until_step(5, size=2)
-        assert await job.exit_code("b") == contract.EXIT_NOTICE
-        job.kill(job.report.history[-1].members[0])
-        await job.until_step(5, size=1)
+        await grows_to_three(job)
+        await shrinks_to_one(job)
         await job.start("d")
         await job.until_step(5, size=2)
-        job.let_finish()
-        report = await job.until(lambda report: report.outcome != "")
+        report, exact = await reaches_its_end(job)
         assert await job.exit_code("d") == contract.EXIT_OK
-    assert (report.outcome, report.restarts) == ("succeeded", 0)
     ended = [(chapter.reason, chapter.steps_lost) for chapter in report.history]
     planned = [lost for reason, lost in ended if reason in (Reason.GROWTH, Reason.NOTICE)]
     assert planned == [0] * len(planned)
@@ -62,8 +42,6 @@ async def test_a_job_lives_through_notice_loss_and_growth_and_counts_every_sampl
         Reason.FINISHED,
     }
     assert job.recorded == [chapter.number for chapter in report.history]
-    exact = audit_of(tmp_path)
-    assert (exact.lost, exact.repeated, exact.problems) == (0, 0, ())
     assert exact.epochs_checked >= 1
 
 
@@ -175,7 +153,7 @@ async def test_a_new_job_goes_on_in_an_old_output_under_higher_world_numbers(
         await job.exit_code("b")
     assert report.history[-1].number == 2
     assert report.history[-1].first_step == SAMPLES // 4
-    assert audit_of(tmp_path).problems == ()
+    assert audit_of(tmp_path / "out", tmp_path / "samples").problems == ()
 
 
 async def test_two_ranks_of_one_agent_share_its_place_in_the_world(tmp_path: Path) -> None:
@@ -192,7 +170,7 @@ async def test_two_ranks_of_one_agent_share_its_place_in_the_world(tmp_path: Pat
         report = await job.until(lambda report: report.outcome != "")
         assert await job.exit_code("b") == contract.EXIT_OK
     assert report.history[0].steps_lost == 0
-    assert audit_of(tmp_path).problems == ()
+    assert audit_of(tmp_path / "out", tmp_path / "samples").problems == ()
 
 
 async def test_a_notice_before_any_world_just_ends_the_worker(tmp_path: Path) -> None:

@@ -9,11 +9,9 @@ from pathlib import Path
 import pytest
 
 from spotrain import contract
-from spotrain.ledger.exactness import Exactness, audit
-from spotrain.ledger.samples import read_commits, read_sample_log
+from tests.train.story import SAMPLES, audit_of
 
 SCRIPT = Path(__file__).parent / "scripts" / "session.py"
-SAMPLES = 400
 
 
 @pytest.fixture(scope="module")
@@ -29,16 +27,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def audit_of(folder: Path) -> Exactness:
-    return audit(
-        size=SAMPLES,
-        commits=read_commits(folder / "checkpoints"),
-        consumed=read_sample_log(folder / "samples"),
-    )
-
-
 def test_a_real_run_is_exact(trained: Path) -> None:
-    exact = audit_of(trained)
+    exact = audit_of(trained, trained / "samples")
     assert (exact.lost, exact.repeated, exact.problems, exact.epochs_checked) == (0, 0, (), 2)
 
 
@@ -50,7 +40,7 @@ def test_a_broken_cursor_fails_the_audit(trained: Path, offset: int) -> None:
     document["epoch"], document["cursor"] = 1, SAMPLES + offset
     newest.write_text(json.dumps(document))
     try:
-        exact = audit_of(trained)
+        exact = audit_of(trained, trained / "samples")
     finally:
         newest.write_text(intact)
     assert exact.problems
@@ -65,7 +55,7 @@ def test_a_sample_that_was_never_seen_is_counted_as_lost(trained: Path) -> None:
     lines[10] = json.dumps(record) + "\n"
     log.write_text("".join(lines))
     try:
-        exact = audit_of(trained)
+        exact = audit_of(trained, trained / "samples")
     finally:
         log.write_text(intact)
     assert exact.lost == 1

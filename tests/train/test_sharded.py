@@ -5,15 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from spotrain import contract
-from spotrain.ledger.exactness import audit
-from spotrain.ledger.samples import read_commits, read_sample_log
 from spotrain.train.checkpoint import Catalogue
 from spotrain.worlds import Limits
 from tests.train.fleet import fleet
+from tests.train.story import grows_to_three, reaches_its_end, shrinks_to_one
 
 SCRIPT = Path(__file__).parent / "scripts" / "sharded.py"
-SAMPLES = 400
 LIMITS = Limits(min_size=1, max_size=3, desired_size=2, growth_delay_seconds=0.2, max_restarts=0)
 
 RANK = """
@@ -83,24 +80,8 @@ def test_what_three_ranks_wrote_two_ranks_and_one_process_read(tmp_path: Path) -
 
 async def test_a_sharded_model_goes_through_growth_notice_and_loss(tmp_path: Path) -> None:
     async with fleet(tmp_path, [str(SCRIPT), str(tmp_path / "out")], LIMITS) as job:
-        await job.start("a")
-        await job.start("b")
-        await job.until_step(5, size=2)
-        await job.start("c")
-        await job.until_step(5, size=3)
-        job.notice("b")
-        await job.until_step(5, size=2)
-        assert await job.exit_code("b") == contract.EXIT_NOTICE
-        job.kill(job.report.history[-1].members[0])
-        await job.until_step(5, size=1)
-        job.let_finish()
-        report = await job.until(lambda report: report.outcome != "")
-    assert (report.outcome, report.restarts) == ("succeeded", 0)
+        await grows_to_three(job)
+        await shrinks_to_one(job)
+        report, _ = await reaches_its_end(job)
     planned = [chapter.steps_lost for chapter in report.history[:-2]]
     assert planned == [0] * len(planned)
-    exact = audit(
-        size=SAMPLES,
-        commits=read_commits(tmp_path / "out" / "checkpoints"),
-        consumed=read_sample_log(tmp_path / "samples"),
-    )
-    assert (exact.lost, exact.repeated, exact.problems) == (0, 0, ())

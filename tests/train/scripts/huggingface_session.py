@@ -91,6 +91,7 @@ def train(run: elastic.Run) -> None:
     if run.is_main:
         evaluated = [line for line in trainer.state.log_history if "eval_loss" in line]
         final = {
+            "epochs": round(trainer.state.epoch),
             "steps": trainer.state.global_step,
             "evaluations": len(evaluated),
             "eval_loss": evaluated[-1]["eval_loss"],

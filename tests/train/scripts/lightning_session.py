@@ -40,7 +40,7 @@ class Regression(L.LightningModule):
         return loss
 
     def validation_step(self, batch: Any, _: int) -> None:
-        self.log("validation", self.error(batch), sync_dist=True, batch_size=len(batch[0]))
+        self.log("eval_loss", self.error(batch), sync_dist=True, batch_size=len(batch[0]))
 
     def error(self, batch: Any) -> torch.Tensor:
         x, y = batch
@@ -98,8 +98,8 @@ def train(run: elastic.Run) -> None:
         final = {
             "epochs": trainer.current_epoch,
             "steps": trainer.global_step,
-            "validations": watch.validations,
-            "validation": float(trainer.callback_metrics["validation"]),
+            "evaluations": watch.validations,
+            "eval_loss": float(trainer.callback_metrics["eval_loss"]),
             "weights": [float(w.detach().double().sum()) for w in model.parameters()],
             "lr": trainer.optimizers[0].param_groups[0]["lr"],
         }
