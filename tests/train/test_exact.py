@@ -24,7 +24,7 @@ def notice_of(rank: int) -> Interrupt:
         report = await job.until_step(3, size=2)
         leaving = report.history[-1].members[rank]
         job.notice(leaving)  # after rank 0, the other one is the first
-        await job.start("c")
+        await job.start(f"instead-of-{leaving}")
         assert await job.exit_code(leaving) == contract.EXIT_NOTICE
 
     return interrupt
@@ -35,17 +35,23 @@ def loss_of(rank: int) -> Interrupt:
         report = await job.until_step(3, size=2)
         lost = report.history[-1].members[rank]
         job.kill(lost)
-        await job.start("c")
+        await job.start(f"instead-of-{lost}")
         await job.exit_code(lost)
 
     return interrupt
 
 
-async def trained(folder: Path, interrupt: Interrupt) -> str:
+async def notice_then_loss(job: Fleet) -> None:
+    await notice_of(0)(job)
+    await job.until(lambda report: report.number == 2)
+    await loss_of(1)(job)
+
+
+async def trained(folder: Path, interrupt: Interrupt, *options: str) -> str:
     """What the script leaves: weights, and states of optimizer, scheduler and scaler."""
     output = folder / "out"
     output.mkdir(parents=True)
-    async with fleet(folder, [str(SCRIPT), str(output)], TWO) as job:
+    async with fleet(folder, [str(SCRIPT), str(output), *options], TWO) as job:
         await job.start("a")
         await job.start("b")
         await interrupt(job)
@@ -67,3 +73,8 @@ async def test_an_interruption_leaves_no_trace_in_what_is_trained(
     tmp_path: Path, uninterrupted: str, interruption: Callable[[int], Interrupt], rank: int
 ) -> None:
     assert await trained(tmp_path, interruption(rank)) == uninterrupted
+
+
+async def test_interruptions_leave_no_trace_in_a_sharded_model(tmp_path: Path) -> None:
+    interrupted = await trained(tmp_path / "interrupted", notice_then_loss, "--shard")
+    assert interrupted == await trained(tmp_path / "uninterrupted", nothing, "--shard")

@@ -1,22 +1,29 @@
-"""Forty steps with everything that draws at random or keeps state: `exact.py OUTPUT`.
+"""Forty steps with everything that draws at random or keeps state: `exact.py OUTPUT [--shard]`.
 
 Steps are slow until the file OUTPUT/fast is there, so that a test can interrupt them however fast
 the machine is. Rank 0 leaves all that was trained in OUTPUT/state.
 """
 
+import argparse
 import random
-import sys
 import time
 from pathlib import Path
 
 import torch
 from torch import nn
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import DTensor
 from torch.utils.data import Dataset
 
 import spotrain.train as elastic
 
 SAMPLES, EPOCHS = 80, 4
-output = Path(sys.argv[1])
+
+parser = argparse.ArgumentParser()
+parser.add_argument("output", type=Path)
+parser.add_argument("--shard", action="store_true", help="FSDP2 instead of DDP")
+options = parser.parse_args()
+output: Path = options.output
 
 
 class Noisy(Dataset[tuple[torch.Tensor, torch.Tensor]]):
@@ -38,7 +45,8 @@ def train(run: elastic.Run) -> None:
     model = run.wrap(
         nn.Sequential(
             nn.Linear(8, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.2), nn.Linear(16, 1)
-        )
+        ),
+        shard=fully_shard if options.shard else None,
     )
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
     scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.05, total_steps=1000)
@@ -58,14 +66,17 @@ def train(run: elastic.Run) -> None:
                 if not (output / "fast").exists():
                     time.sleep(0.4)
                 run.step(loss=loss)
+    state = [model.module.state_dict(), optimizer.state_dict()]
+    state += [scheduler.state_dict(), scaler.state_dict()]
+    text = repr(flat(state))  # on every rank: shards come together
     if run.is_main:
-        state = [model.module.state_dict(), optimizer.state_dict()]
-        state += [scheduler.state_dict(), scaler.state_dict()]
-        (output / "state").write_text(repr(flat(state)))
+        (output / "state").write_text(text)
 
 
 def flat(value: object) -> object:
     """Numbers of tensors to their last digit."""
+    if isinstance(value, DTensor):
+        value = value.full_tensor()
     if isinstance(value, torch.Tensor):
         return [number.hex() for number in value.flatten().double().tolist()]
     if isinstance(value, dict):
