@@ -84,6 +84,7 @@ async def test_what_is_left_out_gets_its_default(api: StrictApi) -> None:
     assert (stored["rdzvEndpoint"], stored["suspend"], stored["managedBy"]) == ("", False, "")
     assert (stored["successPolicy"], stored["podDisruptionBudget"]) == ("AnyWorker", False)
     assert stored["elastic"]["progressDeadlineSeconds"] == 900
+    assert stored["elastic"]["firstStepDeadlineSeconds"] == 3600
     assert "minReplicasTimeoutSeconds" not in stored["elastic"]
 
 

@@ -30,7 +30,10 @@ def jobs(draw: st.DrawFn) -> ElasticJob:
         spec["successPolicy"] = draw(st.sampled_from(["AnyWorker", "AllWorkers"]))
     spec["podDisruptionBudget"] = draw(st.booleans())
     spec["rdzvEndpoint"] = draw(st.sampled_from(["", "", "etcd:2379"]))
-    spec["elastic"] = {"progressDeadlineSeconds": draw(st.sampled_from([0, 60, 900]))}
+    spec["elastic"] = {
+        "progressDeadlineSeconds": draw(st.sampled_from([0, 60, 900])),
+        "firstStepDeadlineSeconds": draw(st.sampled_from([0, 60, 3600])),
+    }
     if draw(st.booleans()):
         spec["elastic"]["minReplicasTimeoutSeconds"] = draw(st.sampled_from([30, 86400]))
     if draw(st.booleans()):

@@ -186,6 +186,13 @@ def test_a_job_without_a_deadline_is_never_said_to_stall() -> None:
     assert page.of("spotrain_job_progress_deadline_seconds") == []
 
 
+@pytest.mark.parametrize(("awaits", "seconds"), [(True, "3600.0"), (False, "900.0")])
+def test_the_first_step_is_measured_by_its_own_deadline(awaits: bool, seconds: str) -> None:
+    starting = replace(TRAINING, world=world(1, 3, step=0, awaits_first_step=awaits))
+    (line,) = Page(starting).of("spotrain_job_progress_deadline_seconds")
+    assert line.split(" ")[1] == seconds
+
+
 def test_a_stall_that_was_answered_is_told_by_its_time() -> None:
     assert Page(TRAINING).of("spotrain_job_last_stall_timestamp_seconds") == []
     stalled = replace(STATUS, last_stall=Stall(world=3, step=900, at=after(-60)))

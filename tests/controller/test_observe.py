@@ -1,5 +1,6 @@
 """From the API server's objects to what the reconciler knows."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -269,6 +270,40 @@ def test_the_coordinators_report_is_told_in_wall_clock_time(said: str, outcome: 
     assert (seen.number, seen.size, seen.phase, seen.step) == (4, 3, "running", 70)
     assert seen.since == NOW - timedelta(seconds=30)
     assert (seen.outcome, seen.message, seen.restarts) == (outcome, "boom", 1)
+
+
+def telling(**changes: Any) -> JobReport:
+    report = JobReport(
+        number=1,
+        size=1,
+        phase=Phase.RUNNING,
+        since=0.0,
+        step=0,
+        epoch=0,
+        metrics={},
+        outcome="",
+        message="",
+        restarts=0,
+        history=(Chapter(number=1, members=("a",), published_at=0.0),),
+    )
+    return replace(report, **changes)
+
+
+TRAINED = Chapter(number=1, members=("a",), published_at=0.0, last_step=0)
+
+
+@pytest.mark.parametrize(
+    ("report", "awaits"),
+    [
+        pytest.param(telling(uses_session=True), True, id="a script with the library"),
+        pytest.param(telling(), False, id="a plain one never tells of a step"),
+        pytest.param(
+            telling(uses_session=True, history=(TRAINED,)), False, id="a loop that counts no steps"
+        ),
+    ],
+)
+def test_a_first_step_is_awaited_of_who_will_tell_of_it(report: JobReport, awaits: bool) -> None:
+    assert view_world(report, clock=0.0, now=NOW).awaits_first_step is awaits
 
 
 @pytest.mark.acceptance(24)

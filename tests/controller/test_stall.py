@@ -82,10 +82,56 @@ def test_what_hung_in_an_earlier_world_is_not_said_of_a_later_one() -> None:
     assert reasons(reconcile(job(**HASTY), again, after(61))) == []
 
 
+EAGER = {"elastic": {"progressDeadlineSeconds": 60, "firstStepDeadlineSeconds": 100}}
+
+
+def starting(**changes: Any) -> Observed:
+    """A job whose script will tell of its steps, and has told of none yet."""
+    begun = world(1, step=0, since=NOW, awaits_first_step=True)
+    observed = started(job(), world=replace(begun, **changes))
+    return replace(observed, status=replace(observed.status, progress=Progress(0, NOW)))
+
+
+@pytest.mark.acceptance(24)
+def test_a_first_step_that_does_not_come_is_started_again_by_its_own_deadline() -> None:
+    assert reconcile(job(**EAGER), starting(), after(61)).requeue_at == after(100)
+    plan = reconcile(job(**EAGER), starting(), after(100))
+    (restart,) = plan.actions
+    assert isinstance(restart, RestartWorld)
+    assert "has not done the job's first step within 100 s" in restart.message
+    assert "spec.elastic.firstStepDeadlineSeconds" in restart.message
+    assert reasons(plan) == ["WorldStalled"]
+
+
+def test_each_world_has_the_whole_time_for_the_jobs_first_step() -> None:
+    assert find_stall(job(**EAGER), starting(since=after(90)), after(189)).restart is None
+    assert find_stall(job(**EAGER), starting(since=after(90)), after(190)).restart is not None
+
+
+def test_after_the_first_step_its_deadline_counts_no_more() -> None:
+    begun = starting(step=1, awaits_first_step=False)
+    status = replace(begun.status, progress=Progress(1, NOW))
+    assert find_stall(job(**EAGER), replace(begun, status=status), after(60)).restart is not None
+
+
+@pytest.mark.parametrize(
+    ("elastic", "restarts"),
+    [
+        ({"progressDeadlineSeconds": 0, "firstStepDeadlineSeconds": 100}, True),
+        ({"progressDeadlineSeconds": 60, "firstStepDeadlineSeconds": 0}, False),
+    ],
+)
+def test_either_deadline_is_switched_off_alone(elastic: dict[str, int], restarts: bool) -> None:
+    stalling = find_stall(job(elastic=elastic), starting(), after(1000))
+    assert (stalling.restart is not None) == restarts
+
+
 @pytest.mark.parametrize(
     ("observed", "spec"),
     [
-        pytest.param(seen(pod(0), world=world(step=0)), HASTY, id="no-step-was-ever-told"),
+        pytest.param(seen(pod(0), world=world(step=0)), HASTY, id="a-script-that-tells-no-steps"),
+        pytest.param(starting(phase="waiting", size=0), HASTY, id="no-first-world-yet"),
+        pytest.param(starting(), HASTY, id="a-first-step-may-compile"),
         pytest.param(training(phase="waiting", size=0), HASTY, id="no-world-trains"),
         pytest.param(training(phase="draining"), HASTY, id="a-drain-has-its-own-deadline"),
         pytest.param(training(since=after(1)), HASTY, id="a-world-that-has-just-begun"),

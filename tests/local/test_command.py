@@ -64,6 +64,17 @@ def test_a_job_that_hangs_is_restarted_past_its_deadline_and_tells_where_it_hung
     assert re.search(r"RanksBehind: .*rank 0: in step \d+, session\.py:\d+ hang", done.stdout)
 
 
+@pytest.mark.acceptance(24)
+def test_a_job_that_hangs_before_its_first_step_is_started_again_and_tells_where(
+    tmp_path: Path,
+) -> None:
+    hasty: dict[str, Any] = {"elastic": {"firstStepDeadlineSeconds": 15}, "backoffLimit": 20}
+    done = run_file(tmp_path, job_file(tmp_path, "--hang-at", "0", "--pause", "0", **hasty))
+    assert done.returncode == contract.EXIT_OK, done.stdout + done.stderr
+    assert "WorldStalled: world 1 has not done the job's first step within 15 s" in done.stdout
+    assert re.search(r"RanksBehind: .*rank 0: in step 1, session\.py:\d+ hang", done.stdout)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -1,5 +1,7 @@
 """Scripts with a loop of their own: the names that TorchElastic's users look for, and the stop."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -34,6 +36,26 @@ def test_a_step_that_is_saved_already_is_not_saved_again(
     assert not save_checkpoint({"lr": 0.2}, tmp_path, step=1)
     assert load_checkpoint(tmp_path) == {"lr": 0.1}
     assert "already published" in caplog.text
+
+
+LOOP_WITHOUT_STEPS = """
+import sys
+import spotrain.train as elastic
+from spotrain.train.solo import SoloChannel
+
+def train(run):
+    run.should_stop()
+
+SoloChannel.progress = lambda self, world, **report: print("told of step", report["step"])
+elastic.run(train, output=sys.argv[1])
+"""
+
+
+def test_a_loop_that_counts_no_steps_tells_that_it_has_begun(tmp_path: Path) -> None:
+    """Or it would seem to wait for its first step for ever, and be started again."""
+    command = [sys.executable, "-c", LOOP_WITHOUT_STEPS, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    assert (done.returncode, done.stdout) == (0, "told of step 0\n"), done.stderr
 
 
 async def test_a_loop_of_its_own_goes_through_a_notice_without_losing_a_sample(

@@ -40,7 +40,7 @@ class JobCollector(Collector):
                 status=seen.status,
                 pods=self._cluster.pods_of(seen),
                 world=view_world(report, clock=clock, now=now) if report else None,
-                reports_steps=bool(report and self._coordinator.jobs[seen.key].uses_session),
+                reports_steps=bool(report and report.uses_session),
                 pool=pools.get(offer.pool) if offer else None,
             )
 

@@ -12,6 +12,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 
 from spotrain.controller.conditions import ORDER
 from spotrain.controller.model import JobStatus, PodView, WorldView
+from spotrain.controller.stall import allowed_seconds
 from spotrain.controller.status import RUNNING
 from spotrain.job import ElasticJob, JobError, Pool
 
@@ -117,6 +118,10 @@ def _without_progress(facts: JobFacts, now: datetime) -> Iterator[Sample]:
         yield (), max(0.0, (now - since).total_seconds())
 
 
+def _deadline(facts: JobFacts) -> float | None:
+    return allowed_seconds(facts.spec, facts.world) or None if facts.spec else None
+
+
 def _moment(moment: datetime | None) -> float | None:
     return moment.timestamp() if moment else None
 
@@ -171,8 +176,8 @@ JOB_METRICS: Final = (
     ),
     JobMetric(
         "spotrain_job_progress_deadline_seconds",
-        "Seconds without a new step that the job allows itself; none where it allows any.",
-        _of_spec(lambda job: job.elastic.progress_deadline_seconds or None),
+        "Seconds until the next step that the job allows itself; none where it allows any.",
+        _one(_deadline),
     ),
     JobMetric(
         "spotrain_job_last_stall_timestamp_seconds",

@@ -145,6 +145,8 @@ class WorldView:
     """Failures of ranks that the coordinator has answered with a restart inside the pods."""
     stalled: StalledWorld | None = None
     """The last one of this job."""
+    awaits_first_step: bool = False
+    """The script will tell of its steps, and has told of none yet."""
 
 
 @dataclass(frozen=True)

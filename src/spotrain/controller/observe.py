@@ -189,6 +189,7 @@ def view_world(report: JobReport, *, clock: float, now: datetime) -> WorldView:
         message=report.message,
         restarts=report.restarts,
         stalled=_last_stall(report),
+        awaits_first_step=report.awaits_first_step,
     )
 
 

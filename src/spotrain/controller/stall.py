@@ -25,12 +25,20 @@ class Stalling:
     """Which ranks hung, told once: as soon as the coordinator knows it."""
 
 
-def find_stall(job: ElasticJob, observed: Observed, now: datetime) -> Stalling:
-    """Has the world gone on within progressDeadlineSeconds?
+def allowed_seconds(job: ElasticJob, world: WorldView | None) -> int:
+    """How long the job may take for its next step; 0: for ever."""
+    if world is not None and world.awaits_first_step:
+        return job.elastic.first_step_deadline_seconds
+    return job.elastic.progress_deadline_seconds
 
-    Only a job that has told of a step before is judged: a script without the training library never
-    tells, and the first step may wait for a compiler. From then on the first step of each world has
-    as long as any other, counted from the world's beginning.
+
+def find_stall(job: ElasticJob, observed: Observed, now: datetime) -> Stalling:
+    """Has the world gone on within the deadline for its next step?
+
+    Only a script that tells of its steps is judged, which one without the training library never
+    does. The job's first step may wait for a download or a compiler, and has a deadline of its own.
+    From then on the first step of each world has as long as any other, counted from the world's
+    beginning.
     """
     world = observed.world
     mark, finding = _with_finding(observed.status.last_stall, world)
@@ -39,9 +47,12 @@ def find_stall(job: ElasticJob, observed: Observed, now: datetime) -> Stalling:
         return Stalling(None, mark, False, None, finding)
     if now < due:
         return Stalling(None, mark, False, due, finding)
-    seconds = job.elastic.progress_deadline_seconds
+    seconds = allowed_seconds(job, world)
     message = (
-        f"world {world.number} has done no step after {world.step} for {seconds} s, "
+        f"world {world.number} has not done the job's first step within {seconds} s, "
+        "spec.elastic.firstStepDeadlineSeconds"
+        if world.awaits_first_step
+        else f"world {world.number} has done no step after {world.step} for {seconds} s, "
         "spec.elastic.progressDeadlineSeconds"
     )
     is_new = mark is None or mark.world != world.number
@@ -61,10 +72,14 @@ def _due(
     job: ElasticJob, observed: Observed, world: WorldView | None, now: datetime
 ) -> datetime | None:
     """When the present world must have done its next step; None: nobody can say."""
-    seconds, told = job.elastic.progress_deadline_seconds, observed.status.progress
+    seconds, told = allowed_seconds(job, world), observed.status.progress
     if not seconds or job.rdzv_endpoint or world is None or world.phase != "running":
         return None
-    if not world.size or not world.step:
+    if not world.size:
+        return None
+    if world.awaits_first_step:
+        return world.since + timedelta(seconds=seconds)
+    if not world.step:
         return None
     if told is None or told.step != world.step:  # a step that is not on record yet is a new one
         return now + timedelta(seconds=seconds)

@@ -133,7 +133,12 @@ class Job:
 
     def report(self) -> JobReport:
         return JobReport.of(
-            self.state, self.chapters, since=self.since, epoch=self.epoch, metrics=self.metrics
+            self.state,
+            self.chapters,
+            since=self.since,
+            epoch=self.epoch,
+            metrics=self.metrics,
+            uses_session=bool(self.uses_session),
         )
 
     def cut(self, pod: str) -> None:

@@ -32,6 +32,8 @@ class JobReport:
     restarts: int
     history: History
     """The newest worlds, `history.MAX_CHAPTERS` of them."""
+    uses_session: bool = False
+    """The script has called `elastic.run`, and so will tell of its steps."""
 
     @classmethod
     def of(
@@ -42,6 +44,7 @@ class JobReport:
         since: float,
         epoch: int,
         metrics: Mapping[str, float],
+        uses_session: bool,
     ) -> "JobReport":
         trains = state.phase in (worlds.Phase.RUNNING, worlds.Phase.DRAINING)
         steps = [c.last_step for c in chapters if c.last_step is not None]
@@ -57,4 +60,10 @@ class JobReport:
             message=state.message,
             restarts=state.restarts,
             history=chapters,
+            uses_session=uses_session,
         )
+
+    @property
+    def awaits_first_step(self) -> bool:
+        """Nothing was told of a step yet, but will be."""
+        return self.uses_session and all(world.last_step is None for world in self.history)

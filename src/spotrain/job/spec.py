@@ -44,6 +44,8 @@ class Elastic(Section):
     """seconds to wait for further newcomers before the world grows"""
     progress_deadline_seconds: Annotated[int, Field(ge=0)] = 900
     """seconds without a finished step after which the world is restarted; 0: never"""
+    first_step_deadline_seconds: Annotated[int, Field(ge=0)] = 3600
+    """the same for the job's first step, ahead of which it may download and compile; 0: never"""
     min_replicas_timeout_seconds: Annotated[int, Field(ge=1)] | None = None
     """seconds with fewer than minReplicas ready workers after which the job fails; absent: never"""
 

@@ -103,14 +103,15 @@ class Run(Preparing):
         """For scripts that keep their own loop and do not call `run.step`: whether to stop here.
 
         Every rank calls it once a step, and all get the same answer. Once it is True, save (see
-        `save_checkpoint`), then call `run.next_world`. `step`: global steps done, for reports.
+        `save_checkpoint`), then call `run.next_world`. `step`: global steps done, for reports;
+        without it nobody can tell whether this world hangs.
         """
         self._require_wanted()
         if step is not None:
             self._position.step = step
             self._position.mark()
-            if self.is_main:
-                self._progress.tell_step(samples=0, metrics={})
+        if self.is_main:  # without steps too: it has come beyond its first one
+            self._progress.tell_step(samples=0, metrics={})
         self._is_stopping |= self.membership.agree() is Wish.CHANGE
         return self._is_stopping
 
