@@ -11,6 +11,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spotrain import contract
 from spotrain.agent import stacks
 from spotrain.agent.hang import MAX_SENT_OF_RANK, report
 from spotrain.agent.inspection import Finding, inspect
@@ -67,14 +68,45 @@ if mode == "worker" and os.fork() == 0:
 wait(mode)
 """
 
+LOADING_RANK = """
+import os, sys, time
+from pathlib import Path
+from types import SimpleNamespace
+from torch.utils.data import Dataset
+from spotrain.agent.marks import Marks
+from spotrain.train.batching import Batching
+from spotrain.train.loader import ElasticLoader
+from spotrain.train.position import Position
+
+class Hanging(Dataset):
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        print(os.getpid(), flush=True)
+        time.sleep(3600)
+
+if __name__ == "__main__":
+    marks = Marks(Path(sys.argv[1]), 0)
+    options = {"num_workers": 1, "multiprocessing_context": sys.argv[2]}
+    position = Position(seed=1)
+    position.place = SimpleNamespace(number=1, rank=0, world_size=1)
+    loader = ElasticLoader(
+        Hanging(), position, Batching(1), shuffle=False, drop_last=False, options=options
+    )
+    next(iter(loader))
+"""
+
 
 @contextmanager
-def rank(folder: Path, mode: str) -> Iterator[int]:
+def rank(folder: Path, mode: str, text: str = RANK) -> Iterator[int]:
     """A rank that hangs, or whose data loader's worker does; yields the pid of who hangs."""
     script = folder / "rank.py"
-    script.write_text(RANK)
+    script.write_text(text)
     command = [sys.executable, str(script), str(folder), mode]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    own = {contract.ENV_CONTROL: str(folder), "LOCAL_RANK": "0"}
+    environment = os.environ | own
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stdout is not None
         pid = int(process.stdout.readline())
         try:
@@ -97,6 +129,17 @@ def test_a_worker_of_its_data_loader_is_found_too(tmp_path: Path) -> None:
     with rank(tmp_path, "worker"):
         found = inspect(tmp_path, 0)
     assert found.place == "rank.py:9 wait, its data loader in rank.py:16 load_batch"
+
+
+def test_a_worker_that_is_no_fork_of_its_rank_is_found_too(tmp_path: Path) -> None:
+    """By forkserver it is not even its child; one by spawn comes to its handler the same way."""
+    with rank(tmp_path, "forkserver", LOADING_RANK) as worker:
+        found = inspect(tmp_path, 0)
+    assert found.mark is not None
+    assert found.mark.pid != worker
+    assert found.place.startswith("rank.py:27 <module>, in ")
+    assert ", its data loader in rank.py:17 __getitem__" in found.place
+    assert f"Worker of the data loader, process {worker}:" in found.dump
 
 
 def test_a_stopped_rank_is_known_by_its_mark(tmp_path: Path) -> None:

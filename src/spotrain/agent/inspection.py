@@ -59,10 +59,12 @@ def _look(folder: Path, local_rank: int, mark: Mark | None) -> Finding:
 
 
 def _stacks_of_workers(pid: int, path: Path) -> list[str]:
-    """A data loader's workers are forks of the rank, and answer the same signal."""
+    """A data loader's workers answer the same signal; started by `forkserver`, they are children of
+    a child of the rank."""
     give_up = time.monotonic() + STACK_SECONDS
     dumps = []
-    for child in _children(pid)[:MAX_LOADER_WORKERS]:
+    workers = [child for child in _descendants(pid) if _catches_signal(child)]
+    for child in workers[:MAX_LOADER_WORKERS]:
         if time.monotonic() < give_up and (dump := _ask_for_stacks(child, path)):
             dumps.append(f"Worker of the data loader, process {child}:\n{dump}")
     return dumps
@@ -91,12 +93,13 @@ def _ask_for_stacks(pid: int, path: Path) -> str:
         return file.read().decode("ascii", "replace").strip()
 
 
-def _children(pid: int) -> list[int]:
-    return [
-        int(child)
-        for task in _read_lines(f"/proc/{pid}/task/{pid}/children")
-        for child in task.split()
-    ]
+def _descendants(pid: int) -> list[int]:
+    """Children first, then theirs."""
+    found = [pid]
+    for parent in found:  # which grows meanwhile
+        for task in _read_lines(f"/proc/{parent}/task/{parent}/children"):
+            found += map(int, task.split())
+    return found[1:]
 
 
 def _catches_signal(pid: int) -> bool:

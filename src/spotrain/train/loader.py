@@ -6,6 +6,7 @@ from typing import Any
 
 from torch.utils.data import DataLoader, Dataset
 
+from spotrain.agent.marks import answer_for_rank
 from spotrain.train import randomness
 from spotrain.train.batching import Batching
 from spotrain.train.position import Position
@@ -111,6 +112,11 @@ class _Seeded(Dataset[Any]):
         self._dataset = dataset
         self._seed = seed
         self._epoch = epoch
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Unpickled, it has come to a worker that is no fork of its rank."""
+        self.__dict__.update(state)
+        answer_for_rank()
 
     def __len__(self) -> int:
         return len(self._dataset)  # type: ignore[arg-type]
