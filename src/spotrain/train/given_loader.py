@@ -34,6 +34,7 @@ def exact_training(run: Run, given: DataLoader[Any]) -> ElasticLoader:
     Raises:
         UsageError: the order of the samples is not one that can be resumed exactly.
     """
+    size_of(given.dataset)  # of what is wrong with a stream this says most
     return run.loader(
         given.dataset,
         batch_size=_batch_size(given),

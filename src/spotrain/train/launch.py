@@ -11,6 +11,7 @@ import torch
 from torch.distributed.elastic.multiprocessing.errors import record
 
 from spotrain.agent.rank import Channel
+from spotrain.train.group import leave_world
 from spotrain.train.own_loop import catalogue_of
 from spotrain.train.pace import Pace
 from spotrain.train.retention import Retention
@@ -66,7 +67,10 @@ def _run_worlds(
         return _run_on(channel, train, output, seed, pace, retention)
     alone = SoloChannel()
     with alone.heeding_notices():
-        return _run_on(alone, train, output, seed, pace, retention)
+        try:
+            return _run_on(alone, train, output, seed, pace, retention)
+        finally:
+            leave_world()  # after an error too: a notebook tries again in the same process
 
 
 def _run_on(

@@ -9,6 +9,7 @@ from transformers import Trainer, TrainerCallback, TrainingArguments
 
 from spotrain.train import given_loader
 from spotrain.train.huggingface.batches import Batches
+from spotrain.train.huggingface.refusal import require_elastic
 from spotrain.train.huggingface.state import State, move_schedule
 from spotrain.train.session import Run
 from spotrain.train.usage import UsageError
@@ -23,15 +24,16 @@ class ElasticTrainer(Trainer):
     data says. For a subclass of Trainer: `class MyElasticTrainer(ElasticTrainer, MyTrainer)`.
 
     Raises:
-        UsageError: training was told to go on from another checkpoint, or its data set is one
-            whose position cannot be resumed exactly.
+        UsageError: training was told to go on from another checkpoint, its data set is one whose
+            position cannot be resumed exactly, or an argument is refused (see `refusal`).
     """
 
     def __init__(
         self, run: Run, model: Any = None, args: TrainingArguments | None = None, **others: Any
     ) -> None:
-        run.membership.in_place = False
         args = args or TrainingArguments(output_dir="tmp_trainer")
+        require_elastic(args)
+        run.membership.in_place = False
         _enter_world(run, args)
         super().__init__(model, args, **others)
         self._run = run
@@ -98,6 +100,8 @@ class ElasticTrainer(Trainer):
                 move_schedule(self.lr_scheduler, done)
             max_steps = self.state.global_step + max_steps - done
         self.state.init_training_references(self, max_steps, epochs, trial)
+        if 0 < self.args.max_steps <= self.state.global_step:
+            return epochs, 0  # else Trainer, which looks after each step, would take one more
         return epoch, 0
 
     def _prepare_for_training(self, *_: Any, **__: Any) -> tuple[Any, Any]:

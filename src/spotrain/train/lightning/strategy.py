@@ -10,6 +10,7 @@ from torch.utils.data import DataLoader, IterableDataset
 
 from spotrain.train import given_loader
 from spotrain.train.lightning.environment import WorldEnvironment
+from spotrain.train.lightning.launcher import InPlace
 from spotrain.train.lightning.loader import LightningLoader, Steps
 from spotrain.train.lightning.state import TrainerState
 from spotrain.train.loader import ElasticLoader
@@ -48,7 +49,7 @@ class ElasticStrategy(DDPStrategy):
         return {"num_replicas": self._run.world_size, "rank": self._run.rank}
 
     def _configure_launcher(self) -> None:
-        """None is needed: the agent has started every process of the world."""
+        self._launcher = InPlace()
 
     def setup(self, trainer: Trainer) -> None:
         """Lightning's setup, then what the newest checkpoint holds.
@@ -97,18 +98,17 @@ class ElasticStrategy(DDPStrategy):
         self._trainer = None  # no circle keeps the model of a lost world in memory
 
     def _restore(self, trainer: Trainer) -> None:
-        if trainer.ckpt_path:
-            raise UsageError(
-                f"trainer.fit(ckpt_path={trainer.ckpt_path!r}): with ElasticStrategy training goes "
-                "on from the newest checkpoint in the run's output. Leave ckpt_path out; to begin "
-                "from other weights, load them in the module's configure_model"
-            )
         loop = trainer.fit_loop
         loop.setup_data()  # a position means nothing without the size of its data set
         if self._batches is None and loop.max_batches:
             raise UsageError(
                 "trainer.fit was given no DataLoader to train on, and only the position in one can "
                 "be resumed exactly: wrap the data in torch.utils.data.DataLoader"
+            )
+        if loop._combined_loader and (given := len(loop._combined_loader.flattened)) > 1:
+            raise UsageError(
+                f"trainer.fit was given {given} DataLoaders to train on, and one position in one "
+                "data set is kept: put the sets together with torch.utils.data.ConcatDataset"
             )
         self._run.track(trainer=TrainerState(trainer))
         loop._combined_loader = None  # set up again, from the position that was restored
