@@ -149,7 +149,7 @@ def free_port() -> int:
 def running(log: Path, command: list[str]) -> Iterator["subprocess.Popen[bytes]"]:
     """A server until the context is left. It ends with this process, whatever ends this one."""
     tied = [sys.executable, "-S", "-E", tether.__file__, *command]
-    environment = {"PATH": os.defpath, "SPOTRAIN_TETHER_PARENT": str(os.getpid())}
+    environment = {"PATH": os.defpath, tether.ENV_TETHER_PARENT: str(os.getpid())}
     with log.open("ab") as output:
         process = subprocess.Popen(tied, stdout=output, stderr=output, env=environment)
     try:

@@ -111,12 +111,12 @@ class Fleet:
         async with asyncio.timeout(self.hang_seconds):
             return await self.agents[pod].wait()
 
-    async def logged(self, pattern: str, *, times: int = 1) -> None:
-        """Wait until some agent's log has this so many times."""
+    async def logged(self, pattern: str, *, times: int = 1, pod: str = "*") -> None:
+        """Wait until the log of `pod` (`*`: of some agent) has this so many times."""
         async with asyncio.timeout(self.hang_seconds):
             while not any(
                 len(re.findall(pattern, path.read_text())) >= times
-                for path in self.folder.glob("*.log")
+                for path in self.folder.glob(f"{pod}.log")
             ):
                 await asyncio.sleep(0.05)
 

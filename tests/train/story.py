@@ -8,8 +8,14 @@ from spotrain.coordinator.report import JobReport
 from spotrain.ledger.exactness import Exactness, audit, read_commits, read_sample_log
 from tests.train.fleet import Fleet
 
+SCRIPTS: Final = Path(__file__).parent / "scripts"
 SAMPLES: Final = 400
 """In the data set of every script that a fleet trains until it is told that this is enough."""
+
+
+def session(folder: Path, *options: str) -> list[str]:
+    """What an agent is told to run: the script that ends once `Fleet.let_finish` says so."""
+    return [str(SCRIPTS / "session.py"), str(folder / "out"), *options]
 
 
 def audit_of(output: Path, samples: Path) -> Exactness:

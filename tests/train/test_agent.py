@@ -11,14 +11,17 @@ import pytest
 from spotrain import contract, worlds
 from spotrain.worlds import Limits, Reason
 from tests.train.fleet import JOB, fleet
-from tests.train.story import SAMPLES, audit_of, grows_to_three, reaches_its_end, shrinks_to_one
+from tests.train.story import (
+    SAMPLES,
+    SCRIPTS,
+    audit_of,
+    grows_to_three,
+    reaches_its_end,
+    session,
+    shrinks_to_one,
+)
 
-SCRIPTS = Path(__file__).parent / "scripts"
 LIMITS = Limits(min_size=1, max_size=3, desired_size=2, growth_delay_seconds=0.2, max_restarts=2)
-
-
-def session(folder: Path, *options: str) -> list[str]:
-    return [str(SCRIPTS / "session.py"), str(folder / "out"), *options]
 
 
 @pytest.mark.acceptance(20, 21, 28)

@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from spotrain import contract
-from tests.train.story import SAMPLES, audit_of
-
-SCRIPT = Path(__file__).parent / "scripts" / "session.py"
+from tests.train.story import SAMPLES, SCRIPTS, audit_of
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +17,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two epochs of a real run on this machine, with its sample log."""
     folder = tmp_path_factory.mktemp("trained")
     subprocess.run(
-        [sys.executable, str(SCRIPT), str(folder), "--epochs", "2", "--pause", "0"],
+        [sys.executable, str(SCRIPTS / "session.py"), str(folder), "--epochs", "2", "--pause", "0"],
         env={**os.environ, contract.ENV_SAMPLE_LOG: str(folder / "samples")},
         check=True,
         timeout=240,

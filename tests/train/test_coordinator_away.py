@@ -5,8 +5,8 @@ from pathlib import Path
 from spotrain import contract
 from spotrain.worlds import Limits
 from tests.train.fleet import fleet
+from tests.train.story import session
 
-SCRIPT = Path(__file__).parent / "scripts" / "session.py"
 LIMITS = Limits(min_size=1, max_size=3, desired_size=3, growth_delay_seconds=0.2, max_restarts=0)
 
 
@@ -14,7 +14,7 @@ async def test_a_member_that_dies_and_one_on_notice_while_the_coordinator_is_awa
     tmp_path: Path,
 ) -> None:
     """Both are known once it is back; none of it uses up a restart, and the last one trains on."""
-    async with fleet(tmp_path, [str(SCRIPT), str(tmp_path / "out")], LIMITS) as job:
+    async with fleet(tmp_path, session(tmp_path), LIMITS) as job:
         for pod in "abc":
             await job.start(pod)
         before = await job.until_step(5, size=3)

@@ -10,18 +10,14 @@ import pytest
 
 from spotrain.worlds import Limits, Reason
 from tests.train.fleet import JOB, Fleet, fleet
+from tests.train.story import SCRIPTS, session
 
-SCRIPT = Path(__file__).parent / "scripts" / "session.py"
 LIMITS = Limits(min_size=2, max_size=2, desired_size=2, max_restarts=2)
-
-
-def session(folder: Path, *options: str) -> list[str]:
-    return [str(SCRIPT), str(folder / "out"), *options]
 
 
 def line_of(code: str) -> int:
     """Where it stands in the script, for the last time."""
-    lines = SCRIPT.read_text().splitlines()
+    lines = (SCRIPTS / "session.py").read_text().splitlines()
     return max(number for number, line in enumerate(lines, start=1) if line.strip() == code)
 
 

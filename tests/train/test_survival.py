@@ -1,42 +1,22 @@
 """Whatever happens to one worker, the others train on, and what it left behind harms nobody."""
 
-import asyncio
 import os
 import re
 import resource
 import signal
 from pathlib import Path
 
-from spotrain.ledger.exactness import audit
-from spotrain.ledger.samples import read_commits, read_sample_log
 from spotrain.worlds import Limits, Reason
 from tests.train.blackhole import proxy
 from tests.train.fleet import Fleet, fleet
+from tests.train.story import reaches_its_end, session
 
-SCRIPT = Path(__file__).parent / "scripts" / "session.py"
 LIMITS = Limits(min_size=1, max_size=2, desired_size=2, growth_delay_seconds=0.2, max_restarts=0)
 MEGABYTE = 1 << 20
 
 
-def session(folder: Path, *options: str) -> list[str]:
-    return [str(SCRIPT), str(folder / "out"), *options]
-
-
 def commits_of(folder: Path, world: int) -> set[str]:
     return {path.name for path in (folder / "out" / "checkpoints").glob(f"w{world:06}-*.json")}
-
-
-async def reaches_its_end(job: Fleet) -> None:
-    """Unaided; no restart was counted, and no sample was lost or repeated."""
-    job.let_finish()
-    report = await job.until(lambda report: report.outcome != "")
-    assert (report.outcome, report.restarts) == ("succeeded", 0)
-    exact = audit(
-        size=400,
-        commits=read_commits(job.folder / "out" / "checkpoints"),
-        consumed=read_sample_log(job.folder / "samples"),
-    )
-    assert (exact.lost, exact.repeated, exact.problems) == (0, 0, ())
 
 
 async def two_train(job: Fleet, *ports: int) -> list[str]:
@@ -107,7 +87,7 @@ async def test_a_full_disk_stops_saves_and_no_training(tmp_path: Path) -> None:
         (rank,) = job.ranks_of(writer)
         _, most = resource.prlimit(rank, resource.RLIMIT_FSIZE)
         resource.prlimit(rank, resource.RLIMIT_FSIZE, (2 * MEGABYTE, most))
-        await logged(job, writer, "File too large")
+        await job.logged("File too large", pod=writer)
         job.kill(lost)
         await job.until_step(5, size=1)
         resource.prlimit(rank, resource.RLIMIT_FSIZE, (most, most))
@@ -131,9 +111,3 @@ async def test_a_torn_checkpoint_is_passed_over_after_a_loss(tmp_path: Path) -> 
         await reaches_its_end(job)
         log = (tmp_path / f"{survivor}.log").read_text()
         assert re.search(rf"{re.escape(str(newest))} has .* bytes instead of", log)
-
-
-async def logged(job: Fleet, pod: str, words: str) -> None:
-    async with asyncio.timeout(120):
-        while words not in (job.folder / f"{pod}.log").read_text():
-            await asyncio.sleep(0.05)

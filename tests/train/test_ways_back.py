@@ -8,7 +8,7 @@ import pytest
 from spotrain import contract
 from spotrain.worlds import Limits
 from tests.train.fleet import fleet
-from tests.train.test_agent import SCRIPTS, session
+from tests.train.story import SCRIPTS, session
 
 LIMITS = Limits(min_size=1, max_size=2, desired_size=2, growth_delay_seconds=0.2, max_restarts=0)
 

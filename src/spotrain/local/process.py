@@ -67,7 +67,7 @@ class PodProcess:
     async def _run(self) -> None:
         launch = self._launch
         self._log.parent.mkdir(parents=True, exist_ok=True)
-        environment = {**launch.environment, "SPOTRAIN_TETHER_PARENT": str(os.getpid())}
+        environment = {**launch.environment, tether.ENV_TETHER_PARENT: str(os.getpid())}
         with self._log.open("ab") as output:
             if not launch.workdir.is_dir():
                 output.write(f"{launch.workdir}: no such folder to work in\n".encode())
