@@ -4,7 +4,6 @@ import os
 import platform
 import re
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -22,5 +21,7 @@ def machine() -> dict[str, Any]:
 
 def begun() -> dict[str, Any]:
     """What the raw data of a benchmark of training begins with: when, and on what."""
+    import torch  # here: the controller's benchmark says what it ran on without it
+
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    return {"at": at, "machine": machine() | {"torch": version("torch")}}
+    return {"at": at, "machine": machine() | {"torch": torch.__version__}}

@@ -17,7 +17,6 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -28,7 +27,7 @@ from torch import nn
 from torch.distributed import HashStore  # type: ignore[attr-defined]
 from torch.distributed.checkpoint.state_dict_saver import async_save
 
-from bench.machine import machine
+from bench.machine import begun
 from spotrain.train import parts
 from spotrain.train.checkpoint import Catalogue, CheckpointId
 from spotrain.train.retention import Retention
@@ -101,8 +100,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    found: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds")}
-    found["machine"] = machine() | {"torch": torch.__version__}
+    found = begun()
     dist.init_process_group("gloo", store=HashStore(), rank=0, world_size=1)
     found["stall_seconds"] = {}
     for megabytes, width in WIDTHS.items():

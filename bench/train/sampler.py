@@ -10,7 +10,6 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -18,7 +17,7 @@ from typing import Any, Final
 import torch
 from torch.utils.data import BatchSampler, DistributedSampler
 
-from bench.machine import machine
+from bench.machine import begun
 from spotrain.train.batching import Batching
 from spotrain.train.sampler import ElasticBatchSampler
 
@@ -75,9 +74,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    found: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "goal": GOAL}
-    found["machine"] = machine() | {"torch": torch.__version__}
-    found["cases"] = []
+    found = begun() | {"goal": GOAL, "cases": []}
     for size in SIZES:
         for world_size in WORLDS:
             for batch_size in BATCHES:

@@ -11,14 +11,11 @@ import os
 import tempfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-import torch
-
 from bench import page
-from bench.machine import machine
+from bench.machine import begun
 from bench.train.fencing import led, report, stalled
 
 Job = TypeVar("Job")
@@ -43,8 +40,7 @@ def main() -> None:
     parser.add_argument("--stalled", type=int, default=50, help="trials with a frozen worker")
     parser.add_argument("--led", type=int, default=20, help="trials with a frozen coordinator")
     options = parser.parse_args()
-    found: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds")}
-    found["machine"] = machine() | {"torch": torch.__version__}
+    found = begun()
     found["stalled"] = trials(options.stalled, stalled.pair, stalled.trial)
     found["led"] = trials(options.led, led.pair, led.Led.trial)
     found["load_after"] = os.getloadavg()

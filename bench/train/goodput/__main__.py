@@ -9,14 +9,11 @@ each peer, part by part in turns. Takes `seconds` for each peer, and two minutes
 import argparse
 import os
 import tempfile
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-import torch
-
 from bench import page
-from bench.machine import machine
+from bench.machine import begun
 from bench.train.goodput import calm, report
 from bench.train.goodput.account import account
 from bench.train.goodput.play import play
@@ -38,8 +35,7 @@ def stretch(seconds: float, factor: float) -> Trace:
 
 
 def measure(seconds: float, factor: float, parts: int, peers: list[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds")}
-    found["machine"] = machine() | {"torch": torch.__version__}
+    found = begun()
     rest = calm.measure(NODES_HERE, step_seconds=STEP_SECONDS)
     print(rest, flush=True)
     trace = stretch(seconds, factor)

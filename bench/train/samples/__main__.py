@@ -10,14 +10,13 @@ import argparse
 import os
 import tempfile
 import warnings
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from bench import page
-from bench.machine import machine
+from bench.machine import begun
 from bench.train.samples import history, peers, report, session
 
 MEMORY = Path("/dev/shm")
@@ -30,8 +29,7 @@ def measure(jobs: int) -> dict[str, Any]:
     Raises:
         AssertionError: a checkpoint's position, the loader or its ranks disagree with the logs.
     """
-    found: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds")}
-    found |= {"machine": machine() | {"torch": torch.__version__}, "histories": []}
+    found = begun() | {"histories": []}
     mistakes: dict[str, list[tuple[int, int]]] = {report.OURS: []}
     others = peers.peers()
     for seed in range(jobs):

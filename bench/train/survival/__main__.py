@@ -7,13 +7,10 @@ About twenty minutes, most of them waiting for torchrun.
 
 import argparse
 import os
-from datetime import UTC, datetime
 from typing import Any
 
-import torch
-
 from bench import page
-from bench.machine import machine
+from bench.machine import begun
 from bench.train.peers.launchers import ALL
 from bench.train.survival import report
 from bench.train.survival.cases import CASES
@@ -21,8 +18,7 @@ from bench.train.survival.trial import survive
 
 
 def measure(cases: list[str], peers: list[str], rounds: int, limit: float) -> dict[str, Any]:
-    found: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds")}
-    found |= {"machine": machine() | {"torch": torch.__version__}}
+    found = begun()
     survival: dict[str, dict[str, Any]] = {name: {case: [] for case in cases} for name in peers}
     for _ in range(rounds):
         for case in CASES:
