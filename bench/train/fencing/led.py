@@ -5,7 +5,6 @@ commit of the world that it led: either would make two worlds of one job.
 """
 
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from websockets.sync.client import connect
 
 from bench.train.fencing.stalled import LAUNCHER, WAIT_SECONDS, committed_after, is_newest_intact
 from bench.train.peers.launchers import JOB, TOKEN
-from bench.train.peers.team import Team, team
+from bench.train.peers.team import Team, free_port, team
 from spotrain import contract
 from spotrain.coordinator import protocol
 from spotrain.train.checkpoint import Catalogue, CheckpointId
@@ -45,7 +44,7 @@ class Led:
 
     def __init__(self, job: Team) -> None:
         self._job = job
-        self._standby_port = _free_port()
+        self._standby_port = free_port()
         urls = ",".join(f"ws://127.0.0.1:{port}" for port in (job.port, self._standby_port))
         job.launcher = replace(job.launcher, environment={contract.ENV_COORDINATOR: urls})
         self._former: subprocess.Popen[bytes] | None = None
@@ -117,9 +116,3 @@ def ask_for_harm(port: int, old: CheckpointId) -> list[str]:
             if isinstance(answer, protocol.CommitAnswer) and answer.accepted:
                 granted.append(f"commit of world {answer.world}")
     return granted
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -51,7 +51,7 @@ class Team:
         self.service: subprocess.Popen[bytes] | None = None
         self.port = 0
         if launcher.meeting is Meeting.FIRST_AGENT:
-            self.port = _free_port()
+            self.port = free_port()
         else:
             self.serve()
 
@@ -193,7 +193,7 @@ def team(
         made.close()
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
