@@ -381,6 +381,10 @@ def test_a_coordinator_that_has_restarted_refuses_no_commit_before_it_knows_the_
 def test_an_older_world_is_not_adopted_because_it_came_back_first() -> None:
     story = rejoin(Story(number=7), "a", claim(3, "a"))
     assert story.state.phase is Phase.WAITING
+    assert story.said(worlds.Restart) == []
+    story.pass_time(LIMITS.recovery_seconds)
+    assert story.said(worlds.Restart) == [worlds.Restart(world=3, ids=("a",))]
+    assert story.said(worlds.Adopted) == []
 
 
 def test_a_notice_that_came_before_the_adoption_is_heeded() -> None:

@@ -252,8 +252,8 @@ MUTATIONS: Final = (
         items=(22,),
         what="a coordinator that comes back adopts no world",
         file="src/spotrain/worlds/forming.py",
-        old="        if has_majority and is_over:\n",
-        new="        if False:\n",
+        old="            if is_over or is_whole or now >= since + state.limits.return_seconds:\n",
+        new="            if False:\n",
     ),
     _in(
         "evictions",

@@ -121,8 +121,8 @@ class Stories(RuleBasedStateMachine):
                 assert not is_current or command.world in self.hurt, "a planned change drains first"
                 self._tell(command.ids, command.world, "leaving")
             case "Release":
-                for id in command.ids:
-                    self._end(self.living[id])
+                inside = [a for a in self.living.values() if a.world == command.world]
+                assert {agent.doing for agent in inside}.isdisjoint(INSIDE), "still needed"
             case "Ended":
                 self.endings[command.world] = command.reason
 
@@ -183,14 +183,11 @@ class Stories(RuleBasedStateMachine):
         """The agent does the next thing that it has been told to do."""
         if agent.id not in self.living or agent.hangs:
             return
-        if agent.doing in ("starting", "leaving"):
-            if agent.on_notice:
-                self._end(agent)
-                return
+        if agent.on_notice and agent.doing not in ("training", "draining"):
+            self._end(agent)  # released or not: that may take too long
+        elif agent.doing in ("starting", "leaving"):
             survivor, agent.doing = agent.doing == "leaving", "ready"
             self._say_ready(agent, survivor=survivor)
-        elif agent.doing == "drained":
-            self._end(agent)  # its release is taking too long
         elif agent.doing == "draining":
             agent.doing = "drained"
             self.on(self.worlds.Drained(id=agent.id, world=agent.world))
@@ -208,8 +205,6 @@ class Stories(RuleBasedStateMachine):
             return
         agent.on_notice = True
         self.on(self.worlds.Leaving(id=agent.id, seconds=seconds))
-        if agent.id in self.living and agent.doing in ("starting", "ready", "leaving"):
-            self._end(agent)
 
     @rule(agent=consumes(agents))
     def kill(self, agent: Agent) -> None:

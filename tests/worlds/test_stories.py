@@ -87,6 +87,19 @@ MUTATIONS = (
         "if is_worth_waiting(state, candidates) and now < since + state.limits.gather_seconds:",
         "if is_worth_waiting(state, candidates):",
     ),
+    Mutation(
+        "who is on notice enters the next world",
+        "state",
+        "return self.state is MemberState.READY and self.leaving_by is None",
+        "return self.state is MemberState.READY",
+    ),
+    Mutation(
+        "who is on notice is released before all have stopped",
+        "forming",
+        "    if not any(member.state is MemberState.ACTIVE for member in state.seated()):",
+        "    if any(member.state is MemberState.DRAINED for member in state.seated()):",
+    ),
+    Mutation("a world of long ago is adopted", "forming", "highest.number >= state.number", "True"),
     Mutation("nothing is waited for after a return", "forming", "    if not is_over:", "    if 0:"),
     Mutation("a minority is adopted", "forming", "2 * len(back) > highest.size", "len(back) > 0"),
     Mutation(

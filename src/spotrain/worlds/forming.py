@@ -172,15 +172,14 @@ def _recover(state: State, now: float) -> Step:
     claims = [member.claim for member in state.members.values() if member.claim is not None]
     highest = max(claims, key=lambda claim: claim.number, default=None)
     since = None
-    if highest is not None:
+    # Before a higher number was recorded, all had left that world, or were given up.
+    if highest is not None and highest.number >= state.number:
         back = [m for m in state.members.values() if m.claim and m.claim.number == highest.number]
-        has_majority = 2 * len(back) > highest.size
-        if has_majority and highest.number >= state.number:
+        if 2 * len(back) > highest.size:
             since = now if state.majority_since is None else state.majority_since
             is_whole = len(back) == highest.size and len({member.left for member in back}) == 1
-            is_over = is_over or is_whole or now >= since + state.limits.return_seconds
-        if has_majority and is_over:
-            return _adopt(state, highest, now)
+            if is_over or is_whole or now >= since + state.limits.return_seconds:
+                return _adopt(state, highest, now)
     if not is_over:
         return replace(state, majority_since=since), []
     commands = _call_back(state, 0)
