@@ -1,6 +1,6 @@
 """A token bucket: how much of something may happen, at once and in the long run. Pure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass
@@ -11,11 +11,10 @@ class Bucket:
     burst: float
     at: float
     """When `tokens` was true, in seconds of the caller's clock."""
-    tokens: float = -1.0
+    tokens: float = field(init=False)
 
     def __post_init__(self) -> None:
-        if self.tokens < 0:
-            self.tokens = self.burst
+        self.tokens = self.burst
 
     def take(self, amount: float, now: float) -> bool:
         """Whether there was enough; what is not there is not taken."""

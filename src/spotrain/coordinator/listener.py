@@ -67,12 +67,14 @@ async def turn_away(connection: AgentConnection) -> None:
     with suppress(ConnectionClosed, TimeoutError):
         async with asyncio.timeout(connection.limits.hello_seconds):
             await connection.recv()
-        await say_not_leader(connection)
+        await dismiss(connection, protocol.NotLeader())
     await connection.close()
 
 
-async def say_not_leader(connection: ServerConnection) -> None:
-    await connection.send(protocol.encode(protocol.NotLeader()))
+async def dismiss(
+    connection: ServerConnection, reason: protocol.Refused | protocol.NotLeader
+) -> None:
+    await connection.send(protocol.encode(reason))
     await connection.close()
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from spotrain import worlds
 from spotrain.worlds.history import History
+from spotrain.worlds.questions import trains
 
 MAX_METRICS = 128
 """Of a job; a script that names its metrics anew at every step must not grow without bound."""
@@ -46,11 +47,10 @@ class JobReport:
         metrics: Mapping[str, float],
         uses_session: bool,
     ) -> "JobReport":
-        trains = state.phase in (worlds.Phase.RUNNING, worlds.Phase.DRAINING)
         steps = [c.last_step for c in chapters if c.last_step is not None]
         return cls(
             number=chapters[-1].number if chapters else state.number,
-            size=state.world.size if state.world and trains else 0,
+            size=state.world.size if state.world and trains(state) else 0,
             phase=state.phase,
             since=since,
             step=steps[-1] if steps else 0,

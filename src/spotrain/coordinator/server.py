@@ -19,12 +19,7 @@ from spotrain.coordinator.inbox import take
 from spotrain.coordinator.inquiry import INSPECT_SECONDS
 from spotrain.coordinator.job import Job, Record
 from spotrain.coordinator.limits import DEFAULT, ServerLimits
-from spotrain.coordinator.listener import (
-    EXPIRY_SECONDS,
-    PING_SECONDS,
-    listening,
-    say_not_leader,
-)
+from spotrain.coordinator.listener import EXPIRY_SECONDS, PING_SECONDS, dismiss, listening
 from spotrain.coordinator.outbox import Outbox
 from spotrain.coordinator.refusals import Cause, Count, Refusal, count_nothing
 from spotrain.coordinator.report import JobReport
@@ -164,7 +159,7 @@ class Coordinator:
         if not isinstance(hello, protocol.Hello):
             raise protocol.ProtocolError("the first message is 'hello'")
         if not self.leads():
-            await say_not_leader(connection)
+            await dismiss(connection, protocol.NotLeader())
             return None
         refusal = refusal_of(hello, self.jobs.get(hello.job), self.limits)
         with _counting_delay(connection, Cause.REVIEW):
@@ -178,8 +173,7 @@ class Coordinator:
         extra = {"job": hello.job, "pod": hello.pod}
         logger.warning("refused %s of %s: %s", hello.pod, hello.job, refusal.words, extra=extra)
         refused = protocol.Refused(reason=refusal.words, final=refusal.is_final)
-        await connection.send(protocol.encode(refused))
-        await connection.close()
+        await dismiss(connection, refused)
         return None
 
     async def _converse(self, connection: AgentConnection, job: Job, hello: protocol.Hello) -> None:
