@@ -1,4 +1,4 @@
-"""What a benchmark ran on: stated beside every result."""
+"""What a benchmark ran on, stated beside every result; and what its processes have used of it."""
 
 import os
 import platform
@@ -17,6 +17,12 @@ def machine() -> dict[str, Any]:
         "kernel": platform.release(),
         "load_before": os.getloadavg(),
     }
+
+
+def cpu_seconds(pid: int) -> float:
+    """Processor time that the process has used, in user and in system mode."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def begun() -> dict[str, Any]:

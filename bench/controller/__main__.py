@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from bench import page
 from bench.controller import latency, progress, report, throughput, writes
 from bench.controller.cluster import CONCURRENCY, WORKERS, bench_on, folder_of_tools
 from bench.machine import machine
@@ -66,7 +67,7 @@ def main() -> None:
     found = asyncio.run(measure(chosen.trials, chosen.sizes, chosen.rounds, chosen.seconds))
     print(report.table(found))
     if not chosen.dry_run:
-        report.keep(found)
+        page.keep("controller", found, report.table(found))
 
 
 if __name__ == "__main__":

@@ -1,28 +1,14 @@
-"""From the raw data to the table in docs/performance.md. Pure but for `keep`."""
+"""From the raw data to the table in docs/performance.md. Pure."""
 
-import json
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
+from bench import page
 from spotrain.controller.progress import REFRESH_SECONDS
 
-ROOT = Path(__file__).parents[2]
-RESULTS = ROOT / "bench/results/controller.json"
-PAGE = ROOT / "docs/performance.md"
-BEGIN, END = "<!-- controller: begin -->", "<!-- controller: end -->"
-
-
-def keep(found: dict[str, Any]) -> None:
-    RESULTS.write_text(json.dumps(found, indent=1) + "\n")
-    PAGE.write_text(put(PAGE.read_text(), table(found)))
-
-
-def put(page: str, text: str) -> str:
-    head, rest = page.split(BEGIN)
-    return f"{head}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}"
+HEAD = ("what", "measured", "beside it", "ratio", "goal", "")
 
 
 def table(found: dict[str, Any]) -> str:
@@ -33,21 +19,8 @@ def table(found: dict[str, Any]) -> str:
         *_progress(found["progress"]),
         *_memory(found),
     ]
-    lines = [
-        "| what | measured | beside it | ratio | goal | |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
-    lines += [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join([_machine(found), "", *lines])
-
-
-def _machine(found: dict[str, Any]) -> str:
-    m = found["machine"]
-    load = f"{m['load_before'][0]:.0f} to {found['load_after'][0]:.0f}"
-    return (
-        f"{found['at'][:10]}, {m['cores']} cores ({m['cpu']}), Python {m['python']}, load {load}: "
-        "times are those of a shared machine, ratios are within one run."
-    )
+    shared = "times are those of a shared machine, ratios are within one run."
+    return f"{page.ran_on(found)}: {shared}\n\n{page.table(HEAD, rows)}"
 
 
 Row = tuple[str, str, str, str, str, str]

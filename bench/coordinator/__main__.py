@@ -14,7 +14,7 @@ from typing import Any
 
 from bench import page
 from bench.coordinator.report import block
-from bench.machine import machine
+from bench.machine import cpu_seconds, machine
 
 CROWDS = 4
 """Processes that the agents share."""
@@ -48,11 +48,6 @@ async def tell(crowds: list[Process], word: str) -> float:
         crowd.stdin.write(f"{word}\n".encode())
     told = [json.loads(await line_of(crowd)) for crowd in crowds]
     return float(max(one["done"] for one in told) - min(one["begun"] for one in told))
-
-
-def cpu_seconds(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def mib(pid: int) -> float:

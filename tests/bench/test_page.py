@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from bench.controller import report as controller
 from bench.page import PAGE, block, put
 from bench.train.fencing import report as fencing
 from bench.train.goodput import report as goodput
@@ -15,6 +16,7 @@ from bench.train.survival import report as survival
 @pytest.mark.parametrize(
     ("name", "render"),
     [
+        ("controller", controller.table),
         ("fencing", fencing.block),
         ("goodput", goodput.block),
         ("samples", samples.block),

@@ -1,11 +1,11 @@
 """What the machine can do when nobody disturbs it: full speed by size, and the start of a job."""
 
-import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.machine import cpu_seconds
 from bench.train.goodput.account import speed_of
 from bench.train.peers.launchers import SESSION, UNMODIFIED
 from bench.train.peers.scripts.work import BATCH
@@ -56,9 +56,5 @@ def start_of_one(options: Sequence[str]) -> float:
 
 def cpu_of(job: Team) -> float:
     """Seconds of processor time that the job's processes have used, agents included."""
-    ticks = 0
-    for worker in job.agents:
-        for pid in job.processes_of(worker):
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            ticks += int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK")
+    pids = [pid for worker in job.agents for pid in job.processes_of(worker)]
+    return sum(map(cpu_seconds, pids))
