@@ -18,9 +18,9 @@ preview: $(READY) ## what `pulumi up` would build: make preview STACK=dev (ALL=-
 	@$(BIN)/python -m stacks.preview $(STACK) $(ALL)
 
 test: $(READY)   ## all tests
-	@# Those of the stack only compute: on all cores they take half the time.
+	@# On all cores. Those of the stack only compute; the others share clusters and agents by file.
 	$(BIN)/pytest -n logical --dist worksteal tests/stack
-	$(BIN)/pytest --ignore tests/stack
+	$(BIN)/pytest -n logical --dist loadfile --ignore tests/stack
 
 cluster-tools:   ## build etcd and Kubernetes for the cluster tests; prints their folder (ten minutes, once)
 	@tools/cluster/build
