@@ -107,6 +107,8 @@ ENV_ADDRESS: Final = "SPOTRAIN_ADDRESS"
 """Address at which the other workers of the job reach this one (the pod's IP)."""
 ENV_GRACE_SECONDS: Final = "SPOTRAIN_GRACE_SECONDS"
 """Seconds from SIGTERM to SIGKILL: the pod's grace period."""
+DEFAULT_GRACE_SECONDS: Final = 30
+"""Kubernetes' own grace period, where nobody says anything."""
 
 ENV_PROGRESS_DEADLINE: Final = "SPOTRAIN_PROGRESS_DEADLINE_SECONDS"
 """Seconds without a finished step after which `spotrain-run --standalone` restarts its world; unset

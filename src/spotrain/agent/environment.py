@@ -10,9 +10,6 @@ from pathlib import Path
 from spotrain import contract
 from spotrain.coordinator.client import Endpoint, is_websocket_url, split_urls
 
-DEFAULT_GRACE_SECONDS = 30.0
-"""Kubernetes' own default between SIGTERM and SIGKILL."""
-
 
 class UsageError(ValueError):
     """The command line or the environment asks for something impossible; exit code 2."""
@@ -42,7 +39,7 @@ class Identity:
 
 
 def _read_grace(environment: Mapping[str, str]) -> float:
-    text = environment.get(contract.ENV_GRACE_SECONDS, str(DEFAULT_GRACE_SECONDS))
+    text = environment.get(contract.ENV_GRACE_SECONDS, str(contract.DEFAULT_GRACE_SECONDS))
     with contextlib.suppress(ValueError):
         if 0 < (seconds := float(text)) < math.inf:
             return seconds

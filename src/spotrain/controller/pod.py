@@ -25,8 +25,6 @@ SHM_SHARE: Final = 4
 TRUST_VOLUME: Final = "spotrain-trust"
 CA_CONFIGMAP: Final = f"{contract.COORDINATOR_SERVICE}-ca"
 TOKEN_SECONDS: Final = 3600
-DEFAULT_GRACE_SECONDS: Final = 30
-"""Kubernetes' own, where neither the template nor a pool says anything."""
 UNITS: Final = {
     unit: base**power
     for base, units in ((1000, ("", "k", "M", "G", "T")), (1024, ("", "Ki", "Mi", "Gi", "Ti")))
@@ -104,7 +102,7 @@ def _set_grace(spec: dict[str, Any], offer: Offer | None) -> int:
     given = spec.get("terminationGracePeriodSeconds")
     if given is None and offer:
         given = spec["terminationGracePeriodSeconds"] = offer.pool.notice_seconds
-    return DEFAULT_GRACE_SECONDS if given is None else given
+    return contract.DEFAULT_GRACE_SECONDS if given is None else given
 
 
 def _pin(spec: dict[str, Any], offer: Offer) -> None:

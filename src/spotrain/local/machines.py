@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from spotrain import contract
 from spotrain.job import Pool
 from spotrain.local.cluster import Group, Node, Pod, find_group, find_node
 from spotrain.local.image import Image, plan_launch
@@ -192,4 +193,5 @@ class Machines:
 
 
 def _grace(pod: Pod) -> int:
-    return int(pod.manifest["spec"].get("terminationGracePeriodSeconds", 30))
+    spec = pod.manifest["spec"]
+    return int(spec.get("terminationGracePeriodSeconds", contract.DEFAULT_GRACE_SECONDS))
