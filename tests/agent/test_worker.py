@@ -66,7 +66,11 @@ class Scene:
         self.connected = True
         self.said: list[protocol.FromAgent] = []
         self.processes = Processes()
-        self.ranks = LocalRanks(self.processes, lambda message: None)  # type: ignore[arg-type]
+        self.ranks = LocalRanks(
+            self.processes,  # type: ignore[arg-type]
+            lambda message: None,
+            sleep=lambda seconds: self.processes.done.append(f"wait {seconds:g}"),
+        )
         self.worker = Worker(ME, self.ranks, self._send, clock=lambda: self.now, ways=ways)
 
     def _send(self, message: protocol.FromAgent) -> bool:
@@ -113,10 +117,21 @@ def test_a_plain_script_is_started_with_its_world_and_anew_with_the_next(plain: 
     plain.world(2)
     assert plain.processes.done == [
         "start in world 1",
-        "stop within 30",
+        "wait 0.2",
+        "stop within 29.8",
         "start in world 2",
     ]
     assert protocol.Drained(world=1) in plain.said
+
+
+def test_errors_of_a_planned_stop_are_announced_before_they_can_come(
+    plain: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    plain.hear(protocol.Drain(world=1, seconds=0.4, reason="notice"))
+    assert "world 1 is left as planned; errors" in caplog.text
+    assert plain.processes.done[1:] == ["wait 0.1", "stop within 0.3"]
+    assert not [message for message in plain.said if isinstance(message, protocol.Failed)]
 
 
 def test_a_script_with_the_library_goes_through_a_drain_in_its_process(session: Scene) -> None:

@@ -84,6 +84,26 @@ async def test_a_broken_connection_counts_as_a_loss_at_once() -> None:
             assert await hear(a) == protocol.Restart(world=2)
 
 
+@pytest.mark.parametrize(("uses_session", "restarts"), [(None, 0), (True, 1)])
+async def test_a_plain_scripts_failure_at_a_planned_stop_uses_up_no_restart(
+    uses_session: bool | None, restarts: int
+) -> None:
+    """Its ranks see peers go ahead of them; one with the library would have stopped at a step."""
+    async with serving() as (coordinator, url), connection(url) as a:
+        await say(a, replace(HELLO, uses_session=uses_session))
+        await hear(a)
+        await say(a, protocol.Ready(port=1))
+        assert (await hear(a)).number == 1
+        async with connection(url) as b:
+            await join(b, "b")
+            assert isinstance(await hear(a), protocol.Drain)
+            await say(a, protocol.Failed(world=1, hard=True, message="connection closed by peer"))
+            assert await hear(a) == protocol.Restart(world=1)
+            await say(a, protocol.Ready(port=2))
+            assert (await hear(a)).number == 2
+            assert coordinator.jobs[JOB].state.restarts == restarts
+
+
 async def test_a_silent_peer_expires() -> None:
     async with serving(ping_seconds=0.05, expiry_seconds=0.1) as (coordinator, url):
         gone = asyncio.Event()

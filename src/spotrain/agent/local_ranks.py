@@ -1,6 +1,8 @@
 """The ranks of one agent: their processes and the channel to them, as one thing to act on."""
 
+import time
 from collections.abc import Callable
+from typing import Final
 
 from torch.distributed.elastic.agent.server.api import RunResult
 
@@ -10,12 +12,24 @@ from spotrain.agent.processes import Place, Ranks
 from spotrain.agent.rank import Assignment
 from spotrain.coordinator import protocol
 
+PEERS_SECONDS: Final = 0.2
+"""From the word of a planned stop to the signal. Agents hear that word some milliseconds apart: a
+rank that lost its peers before its own agent had heard it would tell of an error that nothing
+explains, and count as failed. Training goes on for so long."""
+
 
 class LocalRanks:
     """Knows which ranks wait for a world and which are in one; decides nothing."""
 
-    def __init__(self, processes: Ranks, received: Callable[[RankMessage], None]) -> None:
+    def __init__(
+        self,
+        processes: Ranks,
+        received: Callable[[RankMessage], None],
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
         self._processes = processes
+        self._sleep = sleep
         self._received = received
         self._control: Control | None = None
         self._waiting: dict[int, bool] = {}
@@ -67,6 +81,12 @@ class LocalRanks:
     def stop(self, *, seconds: float) -> None:
         self._processes.stop(seconds=seconds)
         self._close_channel()
+
+    def stop_with_peers(self, *, seconds: float) -> None:
+        """As planned, about when the other agents stop theirs."""
+        pause = min(PEERS_SECONDS, seconds / 4)
+        self._sleep(pause)
+        self.stop(seconds=seconds - pause)
 
     def kill(self) -> None:
         self._processes.kill()

@@ -76,7 +76,12 @@ class Worker(Stages):
         if self.uses_session:
             self.ranks.ask_drain(number)
             return
-        self.ranks.stop(seconds=min(seconds, self.ranks.shutdown_seconds))
+        logger.info(
+            "world %d is left as planned; errors of its process group around this line are "
+            "expected, as some ranks see their peers go first",
+            number,
+        )
+        self.ranks.stop_with_peers(seconds=min(seconds, self.ranks.shutdown_seconds))
         self._say_drained()
         self._idle()
 

@@ -1,5 +1,7 @@
 """What an agent's message means for its job."""
 
+from dataclasses import replace
+
 from spotrain import worlds
 from spotrain.coordinator import protocol
 from spotrain.coordinator.job import Job
@@ -18,8 +20,16 @@ def take(job: Job, pod: str, message: protocol.FromAgent) -> None:
             job.uses_session = value
         case protocol.Hello():
             raise protocol.ProtocolError("a second hello")
+        case protocol.Failed() if _fell_with_peers(job):
+            job.dispatch(_event(pod, replace(message, excused=True)))
         case _:
             job.dispatch(_event(pod, message))
+
+
+def _fell_with_peers(job: Job) -> bool:
+    """Ranks of a plain script are ended by a signal at a planned stop, some ahead of others, whose
+    collectives fail with it: no fault of the script. One with the library stops at a step."""
+    return not job.uses_session and job.state.phase is worlds.Phase.DRAINING
 
 
 def _event(pod: str, message: protocol.FromAgent) -> worlds.Event:
