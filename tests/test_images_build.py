@@ -26,13 +26,15 @@ def call(*command: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, cwd=ROOT, text=True, capture_output=True, timeout=280)
 
 
-def container_of(kind: str) -> Iterator[Run]:
+def container_of(kind: str, **arguments: str) -> Iterator[Run]:
     base = os.environ.get(BASES[kind])
     if not shutil.which("buildah") or not base:
         pytest.skip(f"needs buildah, and a base image named by {BASES[kind]}")
     name = f"localhost/spotrain-test-{kind}"
     more = shlex.split(os.environ.get(OPTIONS, ""))
-    options = ["--build-arg", f"BASE_IMAGE={base}", "-f", f"{kind}-image/Dockerfile", "-t", name]
+    given = {"BASE_IMAGE": base, **arguments}
+    options = [f"--build-arg={name}={value}" for name, value in given.items()]
+    options += ["-f", f"{kind}-image/Dockerfile", "-t", name]
     built = call("buildah", "build", "--layers", *more, *options, ".")
     assert built.returncode == 0, built.stderr[-2000:]
     container = call("buildah", "from", name).stdout.strip()
@@ -73,6 +75,13 @@ def test_the_training_image_trains_on_one_machine(training: Run, tmp_path: Path)
     trained = training("spotrain-run", *ranks, *script, *place, mounts=[data])
     assert trained.returncode == 0, trained.stderr[-2000:]
     assert "epoch 2/2" in trained.stdout + trained.stderr
+
+
+def test_the_training_image_has_the_frameworks_that_were_asked_for() -> None:
+    frameworks = "import lightning, transformers"
+    for asked in ("", "lightning transformers"):
+        for run in container_of("training", FRAMEWORKS=asked):
+            assert (run("python3", "-c", frameworks).returncode == 0) is bool(asked)
 
 
 def test_the_controller_image_runs_without_root_and_says_what_it_lacks(controller: Run) -> None:

@@ -1,6 +1,7 @@
 """Both Dockerfiles, read line by line: bases, users, order, and what is left behind."""
 
 import re
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -131,3 +132,50 @@ def test_a_base_without_pytorch_is_refused_while_the_image_is_built() -> None:
     checks = [s.rest for s in final_stage("training") if s.word == "RUN" and "version" in s.rest]
     assert 'version("torch")' in checks[0]
     assert 'version("torchvision")' in checks[0]
+
+
+def install_frameworks(folder: Path, frameworks: str, *, pip: str) -> tuple[int, list[str]]:
+    """Run that step of the Dockerfile as a builder would: its exit code, and what pip was told."""
+    (step,) = (s.rest for s in final_stage("training") if "$FRAMEWORKS" in s.rest)
+    command = re.sub(r"--mount=\S+ ", "", step)
+    told, python = folder / "told", folder / "python3"
+    told.touch()
+    python.write_text(f'#!/bin/sh\necho "$*" >> {told}\n{pip}\n')
+    python.chmod(0o755)
+    environment = {"PATH": f"{folder}:/usr/bin:/bin"}
+    if frameworks:
+        environment["FRAMEWORKS"] = frameworks
+    done = subprocess.run(["/bin/sh", "-c", command], env=environment, check=False)
+    return done.returncode, told.read_text().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("frameworks", "locks"),
+    [
+        pytest.param("", [], id="none-by-default"),
+        pytest.param("lightning", ["lightning"], id="one"),
+        pytest.param("lightning transformers", ["lightning", "transformers"], id="both"),
+    ],
+)
+def test_frameworks_are_installed_on_request(
+    tmp_path: Path, frameworks: str, locks: list[str]
+) -> None:
+    code, told = install_frameworks(tmp_path, frameworks, pip="true")
+    assert code == 0
+    assert told == [f"-m pip install --require-hashes -r /locks/{name}.lock" for name in locks]
+
+
+def test_a_framework_that_cannot_be_installed_ends_the_build(tmp_path: Path) -> None:
+    code, told = install_frameworks(tmp_path, "lightning transformers", pip="exit 3")
+    assert code != 0
+    assert len(told) == 1
+
+
+def test_every_framework_has_its_lock_where_the_build_looks_for_it() -> None:
+    (step,) = (s.rest for s in final_stage("training") if "$FRAMEWORKS" in s.rest)
+    mounts = dict(re.findall(r"source=([^, ]+),target=(\S+)", step))
+    locks = sorted(path.stem for path in (ROOT / "training-image").glob("*.lock"))
+    wanted = [name for name in locks if name != "requirements"]
+    assert mounts == {f"training-image/{n}.lock": f"/locks/{n}.lock" for n in wanted}
+    (argument,) = (s.rest for s in final_stage("training") if s.word == "ARG")
+    assert argument == "FRAMEWORKS="  # none

@@ -3,7 +3,7 @@
 The model is made from a configuration and the sentences are made up (numbers that rise), so nothing
 is downloaded; put your own model and data set in their place. Try it on one CPU, then on one
 machine with two processes, then as the command of an ElasticJob, in an image that has transformers
-(pip install 'spotrain[transformers]'):
+(--build-arg FRAMEWORKS=transformers):
 
     python huggingface_tiny.py --epochs 2 --output /tmp/run1
     spotrain-run --standalone --nproc-per-node 2 huggingface_tiny.py --output out

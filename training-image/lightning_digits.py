@@ -4,7 +4,7 @@
     DATA/val/<class>/*.png                 reads it; `make demo` writes such a folder of digits
 
 Try it on one CPU, then on one machine with two processes, then as the command of an ElasticJob, in
-an image that has Lightning (pip install 'spotrain[lightning]'):
+an image that has Lightning (--build-arg FRAMEWORKS=lightning):
 
     python lightning_digits.py --epochs 5 --output /tmp/run1 digits/
     spotrain-run --standalone --nproc-per-node 2 lightning_digits.py --output out digits/
