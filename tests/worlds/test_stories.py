@@ -2,7 +2,7 @@
 
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,54 @@ class Mutation:
     old: str
     """Occurs once in the file."""
     new: str
+    story: Callable[[Stories], object] | None = None
+    """Shows it, where a thousand random ones might not."""
+
+
+def commits_at_a_return(job: Stories) -> None:
+    job.begin(least=1, more=1, allowed=(), number=0, restarts=0)
+    job.connect()
+    job.connect()
+    job.settle()
+    del job.living["p2"]
+    job.restart_coordinator()
+    job.commit(job.living["p1"], 7)
+
+
+def waits_on_notice_as_another_comes(job: Stories) -> None:
+    job.begin(least=2, more=0, allowed=(), number=0, restarts=0)
+    job.connect()
+    job.go_on(job.living["p1"])
+    job.notice(job.living["p1"], 60)
+    job.connect()
+    job.go_on(job.living["p2"])
+    while job.unrecorded:
+        job.record()
+    job.settle()
+
+
+def hangs_while_its_successor_comes_and_goes(job: Stories) -> None:
+    job.begin(least=1, more=0, allowed=(), number=0, restarts=1000)
+    job.connect()
+    job.settle()
+    job.hang(job.living["p1"])
+    job.stall()
+    job.connect()
+    job.settle()
+    assert [world.ids for world in job.published] == [("p1",), ("p2",)]
+    del job.living["p2"]
+    job.restart_coordinator()
+
+
+def is_the_only_one_of_three_at_a_return(job: Stories) -> None:
+    job.begin(least=1, more=2, allowed=(), number=0, restarts=0)
+    for _ in range(3):
+        job.connect()
+    job.settle()
+    assert job.published[-1].size == 3
+    del job.living["p2"], job.living["p3"]
+    job.restart_coordinator()
+    job.settle()
 
 
 MUTATIONS = (
@@ -51,6 +99,7 @@ MUTATIONS = (
         "changes",
         "    accepted = None\n",
         "    accepted = False\n",
+        story=commits_at_a_return,
     ),
     Mutation(
         "a world forms before the last is left", "forming", "if is_being_left(state):", "if 0:"
@@ -92,6 +141,7 @@ MUTATIONS = (
         "state",
         "return self.state is MemberState.READY and self.leaving_by is None",
         "return self.state is MemberState.READY",
+        story=waits_on_notice_as_another_comes,
     ),
     Mutation(
         "who is on notice is released before all have stopped",
@@ -99,9 +149,21 @@ MUTATIONS = (
         "    if not any(member.state is MemberState.ACTIVE for member in state.seated()):",
         "    if any(member.state is MemberState.DRAINED for member in state.seated()):",
     ),
-    Mutation("a world of long ago is adopted", "forming", "highest.number >= state.number", "True"),
+    Mutation(
+        "a world of long ago is adopted",
+        "forming",
+        "highest.number >= state.number",
+        "True",
+        story=hangs_while_its_successor_comes_and_goes,
+    ),
     Mutation("nothing is waited for after a return", "forming", "    if not is_over:", "    if 0:"),
-    Mutation("a minority is adopted", "forming", "2 * len(back) > highest.size", "len(back) > 0"),
+    Mutation(
+        "a minority is adopted",
+        "forming",
+        "2 * len(back) > highest.size",
+        "len(back) > 0",
+        story=is_the_only_one_of_three_at_a_return,
+    ),
     Mutation(
         "no world is adopted: who is missing is waited for without end",
         "forming",
@@ -132,10 +194,9 @@ def mutated(mutation: Mutation, folder: Path) -> Iterator[ModuleType]:
             del sys.modules[module]
 
 
-@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.what)
-def test_a_machine_that_breaks_a_promise_is_found_out(mutation: Mutation, tmp_path: Path) -> None:
+def search(broken: type[Stories]) -> None:
     tried = settings(
-        max_examples=1000,
+        max_examples=5000,
         stateful_step_count=50,
         deadline=None,
         derandomize=True,
@@ -144,7 +205,17 @@ def test_a_machine_that_breaks_a_promise_is_found_out(mutation: Mutation, tmp_pa
         report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
     )
+    run_state_machine_as_test(broken, settings=tried)
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.what)
+def test_a_machine_that_breaks_a_promise_is_found_out(mutation: Mutation, tmp_path: Path) -> None:
     with mutated(mutation, tmp_path) as machine:
         broken = type("Broken", (Stories,), {"worlds": machine})
         with pytest.raises((AssertionError, KeyError)):
-            run_state_machine_as_test(broken, settings=tried)
+            search(broken) if mutation.story is None else mutation.story(broken())
+
+
+@pytest.mark.parametrize("story", [mutation.story for mutation in MUTATIONS if mutation.story])
+def test_the_promises_hold_in_the_rarest_stories(story: Callable[[Stories], object]) -> None:
+    story(Stories())
