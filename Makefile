@@ -18,9 +18,10 @@ preview: $(READY) ## what `pulumi up` would build: make preview STACK=dev (ALL=-
 	@$(BIN)/python -m stacks.preview $(STACK) $(ALL)
 
 test: $(READY)   ## all tests
-	@# On all cores. Those of the stack only compute; the others share clusters and agents by file.
+	@# On all cores. Those of the stack only compute. The others share clusters and agents by file, and
+	@# come in their order: those files that have the fewest tests take the longest.
 	$(BIN)/pytest -n logical --dist worksteal tests/stack
-	$(BIN)/pytest -n logical --dist loadfile --ignore tests/stack
+	$(BIN)/pytest -n logical --dist loadfile --no-loadscope-reorder --ignore tests/stack
 
 cluster-tools:   ## build etcd and Kubernetes for the cluster tests; prints their folder (ten minutes, once)
 	@tools/cluster/build
