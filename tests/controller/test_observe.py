@@ -249,29 +249,6 @@ def test_a_job_that_does_not_parse_is_seen_with_its_faults() -> None:
 # --- Worlds ---
 
 
-@pytest.mark.parametrize(
-    ("said", "outcome"), [("succeeded", "succeeded"), ("failed", "failed"), ("", None)]
-)
-def test_the_coordinators_report_is_told_in_wall_clock_time(said: str, outcome: Any) -> None:
-    report = JobReport(
-        number=4,
-        size=3,
-        phase=Phase.RUNNING,
-        since=100.0,
-        step=70,
-        epoch=1,
-        metrics={},
-        outcome=said,
-        message="boom",
-        restarts=1,
-        history=(),
-    )
-    seen = view_world(report, clock=130.0, now=NOW)
-    assert (seen.number, seen.size, seen.phase, seen.step) == (4, 3, "running", 70)
-    assert seen.since == NOW - timedelta(seconds=30)
-    assert (seen.outcome, seen.message, seen.restarts) == (outcome, "boom", 1)
-
-
 def telling(**changes: Any) -> JobReport:
     report = JobReport(
         number=1,
@@ -287,6 +264,27 @@ def telling(**changes: Any) -> JobReport:
         history=(Chapter(number=1, members=("a",), published_at=0.0),),
     )
     return replace(report, **changes)
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome"), [("succeeded", "succeeded"), ("failed", "failed"), ("", None)]
+)
+def test_the_coordinators_report_is_told_in_wall_clock_time(said: str, outcome: Any) -> None:
+    report = telling(
+        number=4,
+        size=3,
+        since=100.0,
+        step=70,
+        epoch=1,
+        outcome=said,
+        message="boom",
+        restarts=1,
+        history=(),
+    )
+    seen = view_world(report, clock=130.0, now=NOW)
+    assert (seen.number, seen.size, seen.phase, seen.step) == (4, 3, "running", 70)
+    assert seen.since == NOW - timedelta(seconds=30)
+    assert (seen.outcome, seen.message, seen.restarts) == (outcome, "boom", 1)
 
 
 TRAINED = Chapter(number=1, members=("a",), published_at=0.0, last_step=0)
@@ -313,19 +311,7 @@ def test_the_last_world_that_hung_is_seen_with_the_coordinators_words() -> None:
         Chapter(number=number, members=("a",), published_at=0.0, reason=reason, message=message)
         for number, reason, message in ends
     )
-    report = JobReport(
-        number=4,
-        size=1,
-        phase=Phase.RUNNING,
-        since=0.0,
-        step=70,
-        epoch=1,
-        metrics={},
-        outcome="",
-        message="",
-        restarts=2,
-        history=told,
-    )
+    report = telling(number=4, step=70, epoch=1, restarts=2, history=told)
     assert view_world(report, clock=0.0, now=NOW).stalled == StalledWorld(2, "rank 3")
 
 

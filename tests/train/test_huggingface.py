@@ -14,11 +14,19 @@ from torch.utils.data import Dataset, IterableDataset, WeightedRandomSampler
 
 import spotrain.train as elastic
 from spotrain.train.usage import UsageError
-from tests.train.alone import NOTICED, notice, train_alone
+from tests.train.alone import (
+    NOTICED,
+    Training,
+    ends_at_last_step_in_spite_of_notice,
+    notice,
+    reaches_last_step_once,
+    train_alone,
+)
 
 SAMPLES, BATCH, ACCUMULATED = 40, 4, 2
 STEPS = SAMPLES // BATCH // ACCUMULATED
 """In an epoch."""
+LAST = STEPS + 2
 EPOCHS = 3
 RATE = 0.1
 
@@ -84,21 +92,12 @@ def trainer_of(run: elastic.Run, output: Path, data: Any = None, **arguments: An
     return ElasticTrainer(run, model=Line(), args=given, train_dataset=data or Rows())
 
 
-class Training:
-    """A job's processes one after another: what they did together."""
-
+class TrainerTraining(Training):
     def __init__(self, output: Path, **arguments: Any) -> None:
-        self.updates: list[tuple[int, float]] = []
-        """Number of each optimizer step, and its learning rate."""
+        super().__init__(output, **arguments)
         self.schedule: dict[str, Any] = {}
-        self.weights = torch.zeros(0)
-        self._output = output
-        self._arguments = arguments
 
-    def start(self, *, notice_at: int | None = None) -> int:
-        return train_alone(lambda run: self._train(run, notice_at), self._output)
-
-    def _train(self, run: elastic.Run, notice_at: int | None) -> None:
+    def train(self, run: elastic.Run, notice_at: int | None) -> None:
         from transformers import TrainerCallback
 
         updates = self.updates
@@ -114,7 +113,7 @@ class Training:
                 if state.global_step == notice_at:
                     notice()
 
-        trainer = trainer_of(run, self._output, **self._arguments)
+        trainer = trainer_of(run, self.output, **self.arguments)
         trainer.add_callback(Watch())
         trainer.train()
         self.schedule = trainer.lr_scheduler.state_dict()
@@ -125,17 +124,17 @@ BY_EPOCHS = {"num_train_epochs": EPOCHS, "lr_scheduler_type": "linear", "warmup_
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Training:
-    training = Training(tmp_path_factory.mktemp("undisturbed"), **BY_EPOCHS)
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> TrainerTraining:
+    training = TrainerTraining(tmp_path_factory.mktemp("undisturbed"), **BY_EPOCHS)
     assert training.start() == 0
     return training
 
 
 @pytest.mark.parametrize("step", [3, STEPS, STEPS + 1])
 def test_the_schedule_goes_on_where_it_was(
-    tmp_path: Path, undisturbed: Training, step: int
+    tmp_path: Path, undisturbed: TrainerTraining, step: int
 ) -> None:
-    training = Training(tmp_path, **BY_EPOCHS)
+    training = TrainerTraining(tmp_path, **BY_EPOCHS)
     assert training.start(notice_at=step) == NOTICED
     assert training.updates == undisturbed.updates[:step]
     assert training.start() == 0
@@ -150,19 +149,12 @@ def test_the_schedule_goes_on_where_it_was(
 
 @pytest.mark.parametrize("step", [3, STEPS, STEPS + 1])
 def test_max_steps_is_reached_once_whatever_came_between(tmp_path: Path, step: int) -> None:
-    training = Training(tmp_path, max_steps=STEPS + 2)
-    assert training.start(notice_at=step) == NOTICED
-    assert training.start() == 0
-    assert [number for number, _ in training.updates] == list(range(1, STEPS + 3))
-    assert training.start() == 0  # a third time: nothing is left to do
-    assert len(training.updates) == STEPS + 2
+    training = TrainerTraining(tmp_path, max_steps=LAST)
+    reaches_last_step_once(training, last=LAST, notice_at=step)
 
 
 def test_a_notice_at_the_last_step_of_all_lets_training_end(tmp_path: Path) -> None:
-    training = Training(tmp_path, max_steps=STEPS + 2)
-    training.start(notice_at=STEPS + 2)
-    assert training.start() == 0
-    assert [number for number, _ in training.updates] == list(range(1, STEPS + 3))
+    ends_at_last_step_in_spite_of_notice(TrainerTraining(tmp_path, max_steps=LAST), last=LAST)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,14 @@ from torch.utils.data import (
 
 import spotrain.train as elastic
 from spotrain.train.usage import UsageError
-from tests.train.alone import NOTICED, notice, train_alone
+from tests.train.alone import (
+    NOTICED,
+    Training,
+    ends_at_last_step_in_spite_of_notice,
+    notice,
+    reaches_last_step_once,
+    train_alone,
+)
 
 L = pytest.importorskip("lightning", reason="the extra `lightning` is not installed")
 from spotrain.train.lightning import ElasticStrategy  # noqa: E402
@@ -23,6 +30,7 @@ from spotrain.train.lightning import ElasticStrategy  # noqa: E402
 SAMPLES, BATCH, ACCUMULATED = 40, 4, 2
 STEPS = SAMPLES // BATCH // ACCUMULATED
 """In an epoch."""
+LAST = STEPS + 2
 EPOCHS = 3
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # Lightning warns of what a tiny example lacks
@@ -54,39 +62,27 @@ class Line(L.LightningModule):  # type: ignore[misc, name-defined]
             notice()
 
 
-class Training:
-    """A job's processes one after another: what they did together."""
-
-    def __init__(self, output: Path, **arguments: Any) -> None:
-        self.updates: list[tuple[int, float]] = []
-        """Number of each optimizer step, and its learning rate."""
-        self.weights = torch.zeros(0)
-        self._output = output
-        self._arguments = arguments
-
-    def start(self, *, notice_at: int | None = None) -> int:
-        return train_alone(lambda run: self._train(run, notice_at), self._output)
-
-    def _train(self, run: elastic.Run, notice_at: int | None) -> None:
+class LightningTraining(Training):
+    def train(self, run: elastic.Run, notice_at: int | None) -> None:
         x = torch.randn(SAMPLES, 4, generator=torch.Generator().manual_seed(1))
         model = Line(self.updates, notice_at)
-        trainer = trainer_of(run, accumulate_grad_batches=ACCUMULATED, **self._arguments)
+        trainer = trainer_of(run, accumulate_grad_batches=ACCUMULATED, **self.arguments)
         trainer.fit(model, DataLoader(TensorDataset(x), BATCH, shuffle=True))
         self.weights = nn.utils.parameters_to_vector(model.parameters()).detach()
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Training:
-    training = Training(tmp_path_factory.mktemp("undisturbed"), max_epochs=EPOCHS)
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> LightningTraining:
+    training = LightningTraining(tmp_path_factory.mktemp("undisturbed"), max_epochs=EPOCHS)
     assert training.start() == 0
     return training
 
 
 @pytest.mark.parametrize("step", [1, 3, STEPS, STEPS + 1, 2 * STEPS])
 def test_schedules_that_step_by_batch_and_by_epoch_go_on_where_they_were(
-    tmp_path: Path, undisturbed: Training, step: int
+    tmp_path: Path, undisturbed: LightningTraining, step: int
 ) -> None:
-    training = Training(tmp_path, max_epochs=EPOCHS)
+    training = LightningTraining(tmp_path, max_epochs=EPOCHS)
     assert training.start(notice_at=step) == NOTICED
     assert training.updates == undisturbed.updates[:step]
     assert training.start() == 0
@@ -99,19 +95,12 @@ def test_schedules_that_step_by_batch_and_by_epoch_go_on_where_they_were(
 
 @pytest.mark.parametrize("step", [3, STEPS, STEPS + 1])
 def test_max_steps_is_reached_once_whatever_came_between(tmp_path: Path, step: int) -> None:
-    training = Training(tmp_path, max_steps=STEPS + 2)
-    assert training.start(notice_at=step) == NOTICED
-    assert training.start() == 0
-    assert [number for number, _ in training.updates] == list(range(1, STEPS + 3))
-    assert training.start() == 0  # a third time: nothing is left to do
-    assert len(training.updates) == STEPS + 2
+    training = LightningTraining(tmp_path, max_steps=LAST)
+    reaches_last_step_once(training, last=LAST, notice_at=step)
 
 
 def test_a_notice_at_the_last_step_of_all_lets_training_end(tmp_path: Path) -> None:
-    training = Training(tmp_path, max_steps=STEPS + 2)
-    training.start(notice_at=STEPS + 2)
-    assert training.start() == 0
-    assert [number for number, _ in training.updates] == list(range(1, STEPS + 3))
+    ends_at_last_step_in_spite_of_notice(LightningTraining(tmp_path, max_steps=LAST), last=LAST)
 
 
 def trainer_of(run: elastic.Run, **arguments: Any) -> Any:
