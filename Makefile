@@ -11,7 +11,7 @@ CODE := src stacks components demo bench tests __main__.py training-image
 help:            ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(READY)   ## train on this machine through interruptions (about a minute, no account)
+demo: $(READY)   ## train on this machine through interruptions (a minute or so, no account)
 	@$(BIN)/python -m demo
 
 preview: $(READY) ## what `pulumi up` would build: make preview STACK=dev (ALL=--all: every resource)
