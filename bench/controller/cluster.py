@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spotrain import contract
-from spotrain.controller import kube as kinds
-from spotrain.controller.kube import Object
+from spotrain import contract, kinds
+from spotrain.controller.kube import Kube
+from spotrain.kinds import Object
 from tests.cluster.cluster import ControllerProcess, Namespace, install, request_token
 from tests.cluster.server import ISSUER, ApiServer
 
@@ -28,7 +28,7 @@ class Bench:
 
     server: ApiServer
     token: str
-    admin: kinds.Kube
+    admin: Kube
 
     async def namespace(self, name: str) -> Namespace:
         made = Namespace(self.server, self.admin, name)

@@ -5,7 +5,7 @@ import time
 from datetime import datetime
 
 from bench.controller.cluster import WORKERS, Bench
-from spotrain.controller.kube import PODS, Object
+from spotrain.kinds import PODS, Object
 from tests.cluster.cluster import Namespace
 
 RECORD_SECONDS = 30.0

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.controller.cluster import CONCURRENCY, WORKERS, Bench, as_created
-from spotrain.controller.kube import NETWORK_POLICIES, PODS, Object
+from spotrain.kinds import NETWORK_POLICIES, PODS, Object
 from tests.cluster.cluster import Namespace
 
 LONGEST_SECONDS = 600.0

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from bench.controller.cluster import WORKERS, Bench
-from spotrain.controller.kube import Object
+from spotrain.kinds import Object
 
 READY = [{"type": "Ready", "status": "True"}]
 

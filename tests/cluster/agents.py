@@ -12,8 +12,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from spotrain import contract
-from spotrain.controller.kube import Object
 from spotrain.coordinator import protocol
+from spotrain.kinds import Object
 from tests.cluster.cluster import WAIT_SECONDS, ControllerProcess, Namespace
 
 

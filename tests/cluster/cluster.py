@@ -10,10 +10,9 @@ from typing import Any
 
 import yaml
 
-from spotrain import contract
-from spotrain.controller import kube as kinds
+from spotrain import contract, kinds
 from spotrain.controller.environment import CA_FILE
-from spotrain.controller.kube import LEASES, LOST, Conflict, Kind, Kube, NotFound, Object
+from spotrain.controller.kube import LOST, Conflict, Kube, NotFound
 from spotrain.controller.lease import NAME as lease_name
 from spotrain.controller.mirror import Mirror
 from spotrain.controller.pod import CA_CONFIGMAP
@@ -23,6 +22,7 @@ from spotrain.controller.settings import (
     ENV_NODE_LOST_SECONDS,
     ENV_PROBE_PORT,
 )
+from spotrain.kinds import LEASES, Kind, Object
 from tests.cluster.server import ApiServer, free_port
 
 REPOSITORY = Path(__file__).parents[2]

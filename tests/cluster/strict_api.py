@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx2
 
-from spotrain.controller.kube import JOBS, Object
+from spotrain.kinds import JOBS, Object
 from tests.cluster.cluster import Namespace
 
 MERGE = "application/merge-patch+json"

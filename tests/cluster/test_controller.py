@@ -5,9 +5,9 @@ import asyncio
 import httpx2
 import pytest
 
-from spotrain import contract
-from spotrain.controller import kube as kinds
-from spotrain.controller.kube import Object
+from spotrain import contract, kinds
+from spotrain.controller.kube import FIELD_MANAGER
+from spotrain.kinds import Object
 from tests.cluster.cluster import ControllerProcess, Namespace, until
 from tests.cluster.server import ADMIN_TOKEN
 from tests.cluster.strict_api import strict_api
@@ -219,7 +219,7 @@ async def test_of_a_job_nothing_but_its_status_is_ever_written(
         await namespace.set_pod_status(pod, phase="Running", conditions=READY)
     job = await namespace.until_job(lambda job: condition(job, "Running").get("status") == "True")
     fields = job["metadata"]["managedFields"]
-    ours = [entry for entry in fields if entry["manager"] == kinds.FIELD_MANAGER]
+    ours = [entry for entry in fields if entry["manager"] == FIELD_MANAGER]
     assert {entry.get("subresource") for entry in ours} == {"status"}
     assert job["spec"] == submitted["spec"]
     assert job["metadata"]["generation"] == submitted["metadata"]["generation"]

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from spotrain import contract
-from spotrain.controller.kube import JOBS, Object
+from spotrain.kinds import JOBS, Object
 from tests.cluster.cluster import CRDS, REPOSITORY, Namespace
 from tests.cluster.strict_api import StrictApi, strict_api
 from tests.controller.builders import document

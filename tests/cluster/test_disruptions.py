@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from spotrain.controller import kube as kinds
-from spotrain.controller.kube import Kind, Object
+from spotrain import kinds
+from spotrain.kinds import Kind, Object
 from tests.cluster.cluster import ControllerProcess, Namespace, until
 
 pytestmark = pytest.mark.cluster

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from spotrain.controller.gang import COSCHEDULING
-from spotrain.controller.kube import POD_GROUPS, Kind
+from spotrain.kinds import POD_GROUPS, Kind
 from tests.cluster.cluster import CRDS, ControllerProcess, Namespace, is_established, until
 
 pytestmark = pytest.mark.cluster

@@ -9,7 +9,8 @@ import yaml
 
 from components.manifest import FOLDER, read_manifest
 from spotrain import contract
-from spotrain.controller.kube import JOBS, PODS, Kind, KubeError
+from spotrain.controller.kube import KubeError
+from spotrain.kinds import JOBS, PODS, Kind
 from tests.cluster.cluster import NAMESPACES, WAIT_SECONDS, Namespace
 
 pytestmark = pytest.mark.cluster

@@ -20,11 +20,11 @@ from typing import Any
 
 import pytest
 
-from spotrain import contract
-from spotrain.controller import kube as kinds
-from spotrain.controller.kube import JOBS, PODS, Conflict, NotFound, Object
+from spotrain import contract, kinds
+from spotrain.controller.kube import Conflict, NotFound
 from spotrain.controller.mirror import Mirror, Name
 from spotrain.controller.settings import ENV_COORDINATOR_PORT, ENV_PROBE_PORT
+from spotrain.kinds import JOBS, PODS, Object
 from tests.cluster.cluster import (
     REPOSITORY,
     WAIT_SECONDS,

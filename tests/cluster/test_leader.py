@@ -11,11 +11,10 @@ from contextlib import AsyncExitStack
 import httpx2
 import pytest
 
-from spotrain import contract
-from spotrain.controller import kube as kinds
-from spotrain.controller.kube import LEASES, Object
+from spotrain import contract, kinds
 from spotrain.controller.lease import NAME
 from spotrain.coordinator import protocol
+from spotrain.kinds import LEASES, Object
 from tests.cluster.agents import Agent, key_of, play_all
 from tests.cluster.cluster import ControllerProcess, Namespace, until
 from tests.cluster.conftest import controller_for

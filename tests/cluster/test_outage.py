@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from spotrain.controller.kube import Object
+from spotrain.kinds import Object
 from tests.cluster.conftest import controller_for, made_namespace
 from tests.cluster.server import etcd_for_api_server
 

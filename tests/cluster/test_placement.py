@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from spotrain import contract
-from spotrain.controller import kube as kinds
-from spotrain.controller.kube import Object
+from spotrain import contract, kinds
 from spotrain.controller.scale_ups import SOURCE
 from spotrain.coordinator import protocol
+from spotrain.kinds import Object
 from tests.cluster.agents import Agent, key_of, play_all
 from tests.cluster.cluster import ControllerProcess, Namespace, remove
 

@@ -11,11 +11,10 @@ from moto import mock_aws
 
 from components.cloud import Pool
 from components.platform.elastic_jobs import pools_document
-from spotrain import contract
+from spotrain import contract, kinds
 from spotrain.clouds.__main__ import main, refresh
 from spotrain.clouds.prices import Quote, RefreshError
-from spotrain.controller import kube as kinds
-from spotrain.controller.kube import Kube
+from spotrain.controller.kube import Kube, KubeError, NotFound
 from spotrain.job import Price, parse_prices
 from tests.cluster.cluster import KINDS, REPOSITORY, install, request_token
 from tests.cluster.server import ISSUER, ApiServer
@@ -56,7 +55,7 @@ async def make(kube: Kube, name: str, data: dict[str, str] | None = None) -> Non
 async def remove(kube: Kube, name: str) -> None:
     try:
         found = await kube.get(kinds.CONFIG_MAPS, SYSTEM, name)
-    except kinds.NotFound:
+    except NotFound:
         return
     await kube.delete(kinds.CONFIG_MAPS, SYSTEM, name, uid=found["metadata"]["uid"])
 
@@ -219,7 +218,7 @@ async def test_the_refresher_may_touch_these_two_objects_and_no_other(
             own.list_all(kinds.SECRETS, SYSTEM),
             make(own, "another"),
         ):
-            with pytest.raises(kinds.KubeError, match="403"):
+            with pytest.raises(KubeError, match="403"):
                 await change
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from spotrain.controller import kube as kinds
-from spotrain.controller.kube import Object
+from spotrain import kinds
+from spotrain.kinds import Object
 from tests.cluster.cluster import ControllerProcess, Namespace, until
 from tests.cluster.random_specs import broken, draw_some, whole
 from tests.cluster.strict_api import Answer, strict_api

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from spotrain import contract
-from spotrain.controller import kube as kinds
-from spotrain.controller.kube import Kind, Kube, KubeError, Object
+from spotrain import contract, kinds
+from spotrain.controller.kube import Kube, KubeError
+from spotrain.kinds import Kind, Object
 from stacks.preview import ROOT
 from stacks.recorder import Recording
 from tests.cluster.cluster import ACCOUNTS, KINDS, NAMESPACES, WAIT_SECONDS, install

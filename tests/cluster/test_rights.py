@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import yaml
 
-from spotrain import contract
-from spotrain.controller import kube as kinds
-from spotrain.controller.kube import Conflict, Kind, NotFound, Object
+from spotrain import contract, kinds
+from spotrain.controller.kube import Conflict, KubeError, NotFound
 from spotrain.controller.settings import ENV_NAMESPACED
 from spotrain.controller.trust import SECRET
 from spotrain.coordinator import protocol
+from spotrain.kinds import Kind, Object
 from tests.cluster.agents import agent, key_of, play_all
 from tests.cluster.cluster import (
     BINDINGS,
@@ -346,7 +346,7 @@ async def test_a_pod_without_the_right_to_block_its_owner_could_not_be_made(
     try:
         async with namespace.server.client(token) as http:
             kube = namespace.server.kube(http)
-            with pytest.raises(kinds.KubeError, match="finalizers"):
+            with pytest.raises(KubeError, match="finalizers"):
                 await kube.create(kinds.PODS, namespace.name, pod)
     finally:
         with contextlib.suppress(Conflict):

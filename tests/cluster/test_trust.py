@@ -4,9 +4,9 @@ import ssl
 
 import pytest
 
-from spotrain.controller import kube as kinds
-from spotrain.controller.kube import Object
+from spotrain import kinds
 from spotrain.coordinator import protocol
+from spotrain.kinds import Object
 from tests.cluster.agents import agent, key_of, play
 from tests.cluster.cluster import ControllerProcess, Namespace
 from tests.cluster.test_metrics import read

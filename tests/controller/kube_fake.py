@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from spotrain.controller.kube import Kind
+from spotrain.kinds import Kind
 
 
 @dataclass

@@ -19,8 +19,9 @@ from spotrain.controller.certificates import (
     make,
     renew,
 )
-from spotrain.controller.kube import CONFIG_MAPS, SECRETS, Conflict, Kind, NotFound
+from spotrain.controller.kube import Conflict, NotFound
 from spotrain.controller.trust import SECRET, Publisher, keep_credentials, load
+from spotrain.kinds import CONFIG_MAPS, SECRETS, Kind
 
 NOW = datetime.now(UTC)
 HOST = "spotrain-coordinator.spotrain-system.svc"

@@ -5,8 +5,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from spotrain.controller.kube import PODS, Gone, KubeError
+from spotrain.controller.kube import Gone, KubeError
 from spotrain.controller.mirror import Mirror, backoff
+from spotrain.kinds import PODS
 from tests.controller.kube_fake import Enough, ScriptedKube
 
 

@@ -10,13 +10,14 @@ import pytest
 from spotrain.controller.actions import event_body
 from spotrain.controller.cluster import Cluster
 from spotrain.controller.keeper import Keeper
-from spotrain.controller.kube import Conflict, KubeError, NotFound, Object
+from spotrain.controller.kube import Conflict, KubeError, NotFound
 from spotrain.controller.meters import Meters
 from spotrain.controller.model import Event
 from spotrain.controller.observe import SeenJob, SeenPod, view_job
 from spotrain.controller.tokens import Doorkeeper
 from spotrain.controller.trust import Publisher
 from spotrain.coordinator.server import Coordinator
+from spotrain.kinds import Object
 from tests.controller.builders import NOW, document, pod
 from tests.controller.kube_fake import Enough, ScriptedKube
 

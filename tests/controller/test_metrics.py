@@ -13,7 +13,7 @@ from prometheus_client.registry import CollectorRegistry
 
 from spotrain.controller.cluster import Cluster
 from spotrain.controller.job_collector import JobCollector
-from spotrain.controller.kube import PODS, Conflict, Kube, KubeError
+from spotrain.controller.kube import Conflict, Kube, KubeError
 from spotrain.controller.limits import limits_of
 from spotrain.controller.meters import Meters
 from spotrain.controller.metrics import JOB_METRICS, JobFacts, job_families
@@ -32,6 +32,7 @@ from spotrain.coordinator.protocol import FROM_AGENT, decode
 from spotrain.coordinator.refusals import Cause
 from spotrain.coordinator.server import Coordinator
 from spotrain.job import JobError, parse_job
+from spotrain.kinds import PODS
 from spotrain.worlds.history import Chapter
 from tests.controller.builders import LONG_AGO, NOW, after, document, job, pod, pool, world
 from tests.controller.test_main_keeper import NAME, stored

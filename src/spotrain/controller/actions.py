@@ -8,20 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from spotrain import contract
-from spotrain.controller.kube import (
-    DISRUPTION_BUDGETS,
-    EVENTS,
-    JOBS,
-    NETWORK_POLICIES,
-    POD_GROUPS,
-    PODS,
-    Conflict,
-    Kind,
-    Kube,
-    KubeError,
-    NotFound,
-    Object,
-)
+from spotrain.controller.kube import Conflict, Kube, KubeError, NotFound
 from spotrain.controller.model import (
     ApplyDisruptionBudget,
     ApplyNetworkPolicy,
@@ -36,6 +23,16 @@ from spotrain.controller.model import (
 from spotrain.controller.observe import SeenJob, controls
 from spotrain.controller.plan import Request
 from spotrain.controller.stored import status_patch
+from spotrain.kinds import (
+    DISRUPTION_BUDGETS,
+    EVENTS,
+    JOBS,
+    NETWORK_POLICIES,
+    POD_GROUPS,
+    PODS,
+    Kind,
+    Object,
+)
 
 logger = logging.getLogger(__name__)
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from spotrain import contract
-from spotrain.controller.kube import TOKEN_REVIEWS, Kind, Kube
+from spotrain.controller.kube import Kube
 from spotrain.controller.web_token import InvalidToken, IssuerKeys, claims_of, key_name
+from spotrain.kinds import TOKEN_REVIEWS, Kind
 
 logger = logging.getLogger(__name__)
 

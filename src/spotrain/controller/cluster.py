@@ -9,15 +9,6 @@ from typing import Any, Final
 
 from spotrain import contract
 from spotrain.controller.board import Board
-from spotrain.controller.kube import (
-    CONFIG_MAPS,
-    DISRUPTION_BUDGETS,
-    EVENTS,
-    JOBS,
-    NODES,
-    PODS,
-    Object,
-)
 from spotrain.controller.mirror import Mirror, Name
 from spotrain.controller.model import BudgetView, NodeView, PodView
 from spotrain.controller.observe import (
@@ -34,6 +25,7 @@ from spotrain.controller.scale_ups import SELECTOR, Word, view_scale_up
 from spotrain.controller.survey import Survey
 from spotrain.job import Pool, Price, parse_pools, parse_prices
 from spotrain.job.documents import InvalidDocument
+from spotrain.kinds import CONFIG_MAPS, DISRUPTION_BUDGETS, EVENTS, JOBS, NODES, PODS, Object
 
 logger = logging.getLogger(__name__)
 

@@ -6,15 +6,14 @@ they are, and a pod template belongs to the user. How its server is found is in 
 
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
 
 import httpx2
 
 from spotrain import contract
+from spotrain.kinds import Kind, Object
 
-Object = dict[str, Any]
 FIELD_MANAGER: Final = contract.CONTROLLER_NAME
 PAGE: Final = 500
 WATCH_SECONDS: Final = 60
@@ -22,33 +21,6 @@ WATCH_SECONDS: Final = 60
 REQUEST_SECONDS: Final = 10.0
 LOST: Final = (httpx2.RequestError, OSError, json.JSONDecodeError)
 """The server was not reached, or its answer was not: whether it has acted is unknown."""
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A kind of object: where the API server keeps it."""
-
-    root: str
-    plural: str
-
-    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        place = f"/namespaces/{namespace}" if namespace else ""
-        parts = (f"{self.root}{place}/{self.plural}", name, subresource)
-        return "/".join(part for part in parts if part)
-
-
-JOBS: Final = Kind(f"/apis/{contract.API_VERSION}", contract.PLURAL)
-PODS: Final = Kind("/api/v1", "pods")
-NODES: Final = Kind("/api/v1", "nodes")
-CONFIG_MAPS: Final = Kind("/api/v1", "configmaps")
-SECRETS: Final = Kind("/api/v1", "secrets")
-EVENTS: Final = Kind("/api/v1", "events")
-DISRUPTION_BUDGETS: Final = Kind("/apis/policy/v1", "poddisruptionbudgets")
-NETWORK_POLICIES: Final = Kind("/apis/networking.k8s.io/v1", "networkpolicies")
-LEASES: Final = Kind("/apis/coordination.k8s.io/v1", "leases")
-POD_GROUPS: Final = "podgroups"
-"""Of several makers, each in its own API version."""
-TOKEN_REVIEWS: Final = Kind("/apis/authentication.k8s.io/v1", "tokenreviews")
 
 
 class KubeError(Exception):

@@ -11,7 +11,8 @@ from typing import Any, Final
 from spotrain import contract
 from spotrain.controller import election
 from spotrain.controller.election import Candidate, Lease
-from spotrain.controller.kube import FAULTS, LEASES, Conflict, Kube, NotFound, Object
+from spotrain.controller.kube import FAULTS, Conflict, Kube, NotFound
+from spotrain.kinds import LEASES, Object
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
-from spotrain.controller.kube import FAULTS, Gone, Kind, Kube, Object
+from spotrain.controller.kube import FAULTS, Gone, Kube
+from spotrain.kinds import Kind, Object
 
 logger = logging.getLogger(__name__)
 

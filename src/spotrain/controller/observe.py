@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
 from spotrain import contract
-from spotrain.controller.kube import Object
 from spotrain.controller.model import (
     BudgetView,
     NodeView,
@@ -20,6 +19,7 @@ from spotrain.controller.status import JobStatus
 from spotrain.controller.stored import read_status
 from spotrain.coordinator.report import JobReport
 from spotrain.job import ElasticJob, JobError, parse_job, worker_container
+from spotrain.kinds import Object
 from spotrain.worlds import Reason
 
 DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"

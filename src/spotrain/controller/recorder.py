@@ -5,10 +5,11 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from spotrain.controller.kube import FAULTS, JOBS, LOST, Conflict, Kube, NotFound, Object
+from spotrain.controller.kube import FAULTS, LOST, Conflict, Kube, NotFound
 from spotrain.controller.mirror import backoff
 from spotrain.controller.observe import SeenJob, view_job
 from spotrain.controller.stored import number_patch, recorded_number
+from spotrain.kinds import JOBS, Object
 
 logger = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from spotrain.controller.cluster import Cluster
 from spotrain.controller.gang import GANG_APIS
 from spotrain.controller.job_collector import JobCollector
 from spotrain.controller.keeper import Keeper
-from spotrain.controller.kube import POD_GROUPS, Kind, Kube
+from spotrain.controller.kube import Kube
 from spotrain.controller.limits import limits_of
 from spotrain.controller.meters import Meters
 from spotrain.controller.mirror import Name
@@ -28,6 +28,7 @@ from spotrain.controller.stored import recorded_number
 from spotrain.controller.tokens import Doorkeeper
 from spotrain.coordinator.server import Coordinator
 from spotrain.job import JobError
+from spotrain.kinds import POD_GROUPS, Kind
 
 logger = logging.getLogger(__name__)
 

@@ -6,9 +6,10 @@ from typing import Final
 
 from spotrain import contract
 from spotrain.controller.bearer import Bearer, Reader, Reviewer
-from spotrain.controller.kube import FAULTS, PODS, Kube, NotFound
+from spotrain.controller.kube import FAULTS, Kube, NotFound
 from spotrain.controller.observe import SeenPod, view_pod
 from spotrain.coordinator.protocol import Hello
+from spotrain.kinds import PODS
 
 logger = logging.getLogger(__name__)
 

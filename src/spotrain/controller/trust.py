@@ -14,8 +14,9 @@ from spotrain import contract
 from spotrain.controller import certificates
 from spotrain.controller.certificates import Credentials
 from spotrain.controller.environment import CA_FILE
-from spotrain.controller.kube import CONFIG_MAPS, SECRETS, Conflict, Kube, NotFound, Object
+from spotrain.controller.kube import Conflict, Kube, NotFound
 from spotrain.controller.pod import CA_CONFIGMAP
+from spotrain.kinds import CONFIG_MAPS, SECRETS, Object
 
 logger = logging.getLogger(__name__)
 

@@ -3,7 +3,8 @@
 import asyncio
 from typing import Any
 
-from spotrain.controller.kube import PODS, Kube, Object
+from spotrain.controller.kube import Kube
+from spotrain.kinds import PODS, Object
 from spotrain.local.kubelet import Kubelet
 from tests.cluster.cluster import Namespace, until
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from spotrain.controller.kube import CONFIG_MAPS, PODS, SECRETS, Object
+from spotrain.kinds import CONFIG_MAPS, PODS, SECRETS, Object
 from spotrain.local.kubelet import Kubelet
 from tests.cluster.cluster import Namespace
 from tests.cluster.nodes.pods import ended, in_phase, logs, pod, run, until_pod

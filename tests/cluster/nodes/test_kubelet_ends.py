@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spotrain.controller.kube import NODES, PODS, Object
+from spotrain.kinds import NODES, PODS, Object
 from spotrain.local.kubelet import Kubelet
 from tests.cluster.cluster import Namespace, until
 from tests.cluster.control_plane import ControlPlane

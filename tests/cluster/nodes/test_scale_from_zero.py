@@ -17,10 +17,11 @@ import yaml
 
 from components.aws.nodes.node_template import NODE_TEMPLATE
 from spotrain import contract
-from spotrain.controller.kube import JOBS, NODES, PODS, Kube, Object
+from spotrain.controller.kube import Kube
 from spotrain.controller.model import CLUSTER_COORDINATOR
 from spotrain.controller.pod import build_pod
 from spotrain.job import ElasticJob, Offer, Pool, parse_job, parse_pools
+from spotrain.kinds import JOBS, NODES, PODS, Object
 from spotrain.local.image import Image
 from spotrain.local.kubelet import Options
 from spotrain.local.kubelet.machine import Machine

@@ -16,7 +16,7 @@ import pytest_asyncio
 import yaml
 
 from spotrain import contract
-from spotrain.controller.kube import CONFIG_MAPS, Object
+from spotrain.kinds import CONFIG_MAPS, Object
 from tests.cluster.cluster import ControllerProcess
 from tests.cluster.conftest import controller_for
 from tests.cluster.control_plane import ControlPlane

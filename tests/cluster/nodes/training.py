@@ -11,8 +11,8 @@ import yaml
 
 from demo.digits import write_digits
 from spotrain import contract
-from spotrain.controller.kube import JOBS, NODES, PODS, Kind, Object
 from spotrain.job import worker_name
+from spotrain.kinds import JOBS, NODES, PODS, Kind, Object
 from spotrain.local.kubelet import Kubelet, NodeSpec
 from tests.cluster.cluster import REPOSITORY, Namespace, until
 from tests.cluster.nodes.processes import descendants, is_alive, open_files

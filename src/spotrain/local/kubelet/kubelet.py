@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from spotrain.controller.kube import PODS, Kube, Object
+from spotrain.controller.kube import Kube
 from spotrain.controller.mirror import Mirror, Name
+from spotrain.kinds import PODS, Object
 from spotrain.local.kubelet.addresses import address_of
 from spotrain.local.kubelet.machine import Machine
 from spotrain.local.kubelet.node import NodeSpec

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from spotrain.controller.kube import FAULTS, LEASES, NODES, Conflict, Kube, NotFound
+from spotrain.controller.kube import FAULTS, Conflict, Kube, NotFound
+from spotrain.kinds import LEASES, NODES
 from spotrain.local.kubelet.node import (
     LEASE_NAMESPACE,
     NodeSpec,

@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from spotrain.controller.kube import FAULTS, PODS, Conflict, Kube, NotFound
+from spotrain.controller.kube import FAULTS, Conflict, Kube, NotFound
 from spotrain.controller.mirror import backoff
+from spotrain.kinds import PODS
 from spotrain.local.kubelet.differences import differs
 from spotrain.local.kubelet.states import PodState
 from spotrain.local.kubelet.status import build_status

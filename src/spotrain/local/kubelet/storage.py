@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from spotrain.controller.kube import CONFIG_MAPS, SECRETS, Kind, Kube, NotFound
+from spotrain.controller.kube import Kube, NotFound
+from spotrain.kinds import CONFIG_MAPS, SECRETS, Kind
 from spotrain.local.kubelet.contents import content_of
 from spotrain.local.kubelet.environment import Sources
 from spotrain.local.kubelet.references import referenced

@@ -1,0 +1,218 @@
+"""A cluster, as the person of a kubeconfig's context may see it. Every error is a UserError."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import httpx2
+from lightkube.config import client_adapter
+from lightkube.config.kubeconfig import KubeConfig, SingleConfig
+from lightkube.core.exceptions import ConfigError
+
+from spotrain import contract
+from spotrain.cli.errors import NO_CLUSTER, UserError
+from spotrain.cli.refusals import Request, refusal
+from spotrain.kinds import Kind, Object
+
+REQUEST_SECONDS: Final = 15.0
+CONNECT_SECONDS: Final = 5.0
+PAGE: Final = 500
+FIELD_MANAGER: Final = "spotrain"
+NEXT: Final = "Name one by --context or KUBECONFIG, or use --local for the jobs on this machine."
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """One cluster and the namespace of the jobs in it. Objects pass as the JSON they are."""
+
+    http: httpx2.Client
+    server: str
+    namespace: str
+
+    def get(self, kind: Kind, name: str, *, namespace: str | None = None) -> Object:
+        """`namespace`: None is that of the jobs, empty for kinds without one."""
+        return self._ask("GET", kind, self._place(namespace), name)
+
+    def list_all(
+        self,
+        kind: Kind,
+        *,
+        namespace: str | None = None,
+        labels: str = "",
+        fields: str = "",
+    ) -> list[Object]:
+        """All objects of a kind; `labels` and `fields` are selectors."""
+        return self.list_versioned(kind, namespace=namespace, labels=labels, fields=fields)[0]
+
+    def list_versioned(
+        self, kind: Kind, *, namespace: str | None = None, labels: str = "", fields: str = ""
+    ) -> tuple[list[Object], str]:
+        """The same, and the version from which to watch."""
+        items: list[Object] = []
+        page = {"limit": str(PAGE), **_selectors(labels, fields)}
+        while True:
+            found = self._ask("GET", kind, self._place(namespace), parameters=page)
+            items += found.get("items") or []
+            metadata = found["metadata"]
+            if not metadata.get("continue"):
+                return items, metadata["resourceVersion"]
+            page["continue"] = metadata["continue"]
+
+    def watch(
+        self,
+        kind: Kind,
+        version: str,
+        *,
+        namespace: str | None = None,
+        labels: str = "",
+        fields: str = "",
+    ) -> Iterator[tuple[str, Object]]:
+        """(ADDED, MODIFIED or DELETED, object) after `version`, until the server ends the watch;
+        then list again."""
+        place = self._place(namespace)
+        request = Request("GET", kind, place, server=self.server)
+        parameters = {
+            "watch": "true",
+            "resourceVersion": version,
+            "timeoutSeconds": "300",
+            **_selectors(labels, fields),
+        }
+        patience = httpx2.Timeout(REQUEST_SECONDS, read=None)
+        path = kind.path(place)
+        with (
+            _reached(self.server),
+            self.http.stream("GET", path, params=parameters, timeout=patience) as response,
+        ):
+            if response.is_error:
+                response.read()
+                raise refusal(request, response.status_code, _json(response))
+            for line in response.iter_lines():
+                event = json.loads(line)
+                if event["type"] == "ERROR":
+                    return  # the version is too old: the caller lists again
+                yield event["type"], event["object"]
+
+    def create(
+        self,
+        kind: Kind,
+        body: Mapping[str, Any],
+        *,
+        namespace: str | None = None,
+        dry_run: bool = False,
+    ) -> Object:
+        """`dry_run`: the server judges it and keeps nothing."""
+        parameters = {"fieldManager": FIELD_MANAGER, **({"dryRun": "All"} if dry_run else {})}
+        place = self._place(namespace)
+        name = (body.get("metadata") or {}).get("name", "")
+        return self._ask("POST", kind, place, parameters=parameters, body=body, called=name)
+
+    def patch(
+        self, kind: Kind, name: str, body: Mapping[str, Any], *, namespace: str | None = None
+    ) -> Object:
+        """A merge patch; `metadata.resourceVersion` in it is a precondition."""
+        return self._ask(
+            "PATCH",
+            kind,
+            self._place(namespace),
+            name,
+            parameters={"fieldManager": FIELD_MANAGER},
+            body=body,
+            as_type="application/merge-patch+json",
+        )
+
+    def delete(self, kind: Kind, name: str, *, uid: str = "", namespace: str | None = None) -> None:
+        """With `uid` this very object: a namesake that came after it stays."""
+        options: Object = {"propagationPolicy": "Background"}
+        if uid:
+            options["preconditions"] = {"uid": uid}
+        self._ask("DELETE", kind, self._place(namespace), name, body=options)
+
+    def _place(self, namespace: str | None) -> str:
+        return self.namespace if namespace is None else namespace
+
+    def _ask(
+        self,
+        method: str,
+        kind: Kind,
+        namespace: str,
+        name: str = "",
+        *,
+        parameters: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+        as_type: str = "application/json",
+        called: str = "",
+    ) -> Object:
+        with _reached(self.server):
+            response = self.http.request(
+                method,
+                kind.path(namespace, name),
+                params=parameters,
+                content=None if body is None else json.dumps(body),
+                headers={"Content-Type": as_type},
+            )
+        found = _json(response)
+        if response.is_error or not isinstance(found, dict):
+            request = Request(method, kind, namespace, name or called, self.server)
+            raise refusal(request, response.status_code, found)
+        return found
+
+
+@contextmanager
+def connected(context: str | None, namespace: str | None) -> Iterator[Cluster]:
+    """The cluster of the kubeconfig's context. Raises UserError where there is none."""
+    config = _read_config(context)
+    timeout = httpx2.Timeout(REQUEST_SECONDS, connect=CONNECT_SECONDS)
+    try:
+        http = client_adapter.Client(config, client_adapter.ConnectionParams(timeout=timeout))
+    except (ConfigError, OSError, ValueError) as error:
+        raise UserError(
+            f"the kubeconfig's context {config.context_name!r} cannot be used: {error}. {NEXT}",
+            exit_code=NO_CLUSTER,
+        ) from None
+    with http:
+        place = namespace or config.context.namespace or contract.JOB_NAMESPACE
+        yield Cluster(http, config.cluster.server, place)
+
+
+def _read_config(context: str | None) -> SingleConfig:
+    try:
+        found = KubeConfig.from_env().get(context)
+    except (ConfigError, KeyError, ValueError, OSError) as error:
+        raise UserError(
+            f"no cluster: the kubeconfig cannot be used: {' '.join(str(error).split())}. {NEXT}",
+            exit_code=NO_CLUSTER,
+        ) from None
+    if found is None:
+        raise UserError(f"no cluster: the kubeconfig names none. {NEXT}", exit_code=NO_CLUSTER)
+    return found
+
+
+@contextmanager
+def _reached(server: str) -> Iterator[None]:
+    """Turn what keeps a request from its answer into a UserError."""
+    try:
+        yield
+    except httpx2.TimeoutException:
+        problem = f"the cluster at {server} does not answer. Is there a way to it (VPN)? {NEXT}"
+    except (httpx2.RequestError, OSError) as error:
+        problem = f"the cluster at {server} cannot be reached: {error}. {NEXT}"
+    except ConfigError as error:  # raised by the program that fetches the credentials
+        said = " ".join(str(error).split())
+        problem = f"no credentials for the cluster at {server}: {said}. Log in again."
+    else:
+        return
+    raise UserError(problem, exit_code=NO_CLUSTER) from None
+
+
+def _selectors(labels: str, fields: str) -> dict[str, str]:
+    given = {"labelSelector": labels, "fieldSelector": fields}
+    return {key: value for key, value in given.items() if value}
+
+
+def _json(response: httpx2.Response) -> Any:
+    try:
+        return response.json()
+    except ValueError:
+        return response.text

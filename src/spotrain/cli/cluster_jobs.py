@@ -1,0 +1,54 @@
+"""The jobs in a namespace of a cluster."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from spotrain.cli.cluster import Cluster
+from spotrain.cli.jobs import no_such_job
+from spotrain.cli.refusals import NotThere
+from spotrain.kinds import JOBS, Object
+
+
+@dataclass(frozen=True)
+class ClusterJobs:
+    """`Jobs` of a cluster."""
+
+    cluster: Cluster
+
+    def list(self) -> Sequence[Object]:
+        return self.cluster.list_all(JOBS)
+
+    def get(self, name: str) -> Object:
+        try:
+            return self.cluster.get(JOBS, name)
+        except NotThere:
+            raise self._unknown(name) from None
+
+    def create(self, document: Mapping[str, Any]) -> Object:
+        return self.cluster.create(JOBS, document)
+
+    def patch(self, name: str, change: Mapping[str, Any]) -> Object:
+        try:
+            return self.cluster.patch(JOBS, name, change)
+        except NotThere:
+            raise self._unknown(name) from None
+
+    def delete(self, name: str) -> None:
+        self.cluster.delete(JOBS, name, uid=self.get(name)["metadata"]["uid"])
+
+    def watch(self, name: str) -> Iterator[Object]:
+        only = f"metadata.name={name}"
+        while True:
+            items, version = self.cluster.list_versioned(JOBS, fields=only)
+            if not items:
+                raise self._unknown(name)
+            yield items[0]
+            for kind, item in self.cluster.watch(JOBS, version, fields=only):
+                if kind == "DELETED":
+                    return
+                yield item
+
+    def _unknown(self, name: str) -> NotThere:
+        known = [item["metadata"]["name"] for item in self.list()]
+        return no_such_job(name, known, f"in namespace {self.cluster.namespace!r}")

@@ -1,0 +1,176 @@
+"""A job as its researcher sees it: one value out of its document, for tables and for scripts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from spotrain import contract
+from spotrain.controller.status import (
+    FAILED,
+    RUNNING,
+    SUCCEEDED,
+    SUSPENDED,
+    Condition,
+    JobStatus,
+)
+from spotrain.job import ElasticJob, InvalidDocument, parse_job
+from spotrain.kinds import Object
+from spotrain.ledger.entries import WorldEntry, from_document
+
+TOLD_BY: Final = {FAILED: FAILED, SUCCEEDED: SUCCEEDED, SUSPENDED: SUSPENDED}
+"""State -> the condition that says why; in every other state it is Running."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Totals:
+    """What the controller's ledger has summed up so far; a None is not known."""
+
+    wanted_seconds: float | None = None
+    useful_seconds: float | None = None
+    usd: float | None = None
+    list_usd: float | None = None
+    """What the same nodes would have cost at their on-demand list price."""
+
+    @property
+    def useful_share(self) -> float | None:
+        """ETTR: the share of the time in which the job wanted to train that brought it forward."""
+        if not self.wanted_seconds or self.useful_seconds is None:
+            return None
+        return self.useful_seconds / self.wanted_seconds
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobView:
+    document: Object
+    job: ElasticJob | None
+    """None: its spec cannot be read; the condition says what is wrong."""
+    status: JobStatus
+    worlds: tuple[WorldEntry, ...]
+    """The newest worlds, oldest first."""
+    totals: Totals
+
+    @property
+    def name(self) -> str:
+        return str(self.document["metadata"]["name"])
+
+    @property
+    def created_at(self) -> datetime:
+        return datetime.fromisoformat(self.document["metadata"]["creationTimestamp"])
+
+    @property
+    def researcher(self) -> str:
+        labels = self.document["metadata"].get("labels") or {}
+        return str(labels.get(contract.LABEL_RESEARCHER, ""))
+
+    @property
+    def state(self) -> str:
+        """One word. A job that is told to stop says so until its workers are gone."""
+        if self.job and self.job.suspend and not self.status.is_true(SUSPENDED):
+            return self.status.state if self.status.finished else "Stopping"
+        return self.status.state
+
+    @property
+    def why(self) -> Condition | None:
+        """The condition that explains the state."""
+        return self.status.condition(TOLD_BY.get(self.status.state, RUNNING))
+
+    @property
+    def steps_per_second(self) -> float | None:
+        """Of the present world, from its first step on; None until it has done two."""
+        world = self._present
+        if world is None or None in (world.first_step_at, world.last_step_at, world.last_step):
+            return None
+        assert world.first_step_at
+        assert world.last_step_at
+        assert world.last_step is not None
+        seconds = (world.last_step_at - world.first_step_at).total_seconds()
+        steps = world.last_step - (world.restored_step or 0) - 1
+        return steps / seconds if seconds > 0 and steps > 0 else None
+
+    @property
+    def samples_per_second(self) -> float | None:
+        world, steps = self._present, self.steps_per_second
+        return steps * world.samples_per_step if world and steps else None
+
+    @property
+    def _present(self) -> WorldEntry | None:
+        """None between two worlds, and after the last."""
+        newest = self.worlds[-1] if self.worlds else None
+        return newest if newest and newest.ended_at is None else None
+
+    def summary(self) -> Object:
+        """What `-o json` and `-o yaml` write; a field that is not known is null."""
+        job, status = self.job, self.status
+        why = self.why
+        return {
+            "name": self.name,
+            "namespace": self.document["metadata"].get("namespace"),
+            "researcher": self.researcher or None,
+            "state": self.state,
+            "reason": why.reason if why else None,
+            "message": why.message if why else None,
+            "createdAt": _moment(self.created_at),
+            "startedAt": _moment(status.start_time),
+            "endedAt": _moment(status.completion_time),
+            "gpu": job.placement.gpu if job else None,
+            "gpusPerWorker": job.gpus_per_worker if job else None,
+            "workers": {
+                "ready": status.workers.ready,
+                "wanted": job.replicas if job else None,
+                "min": job.min_replicas if job else None,
+                "max": job.max_replicas if job else None,
+            },
+            "world": {"number": status.world.number, "size": status.world.size}
+            if status.world
+            else None,
+            "place": {"pool": status.offer.pool, "zone": status.offer.zone}
+            if status.offer
+            else None,
+            "step": status.progress.step if status.progress else None,
+            "stepAt": _moment(status.progress.at if status.progress else None),
+            "stepsPerSecond": self.steps_per_second,
+            "samplesPerSecond": self.samples_per_second,
+            "restarts": {
+                "failures": status.restarts.failures,
+                "disruptions": status.restarts.disruptions,
+                "growths": status.restarts.growths,
+                "inPlace": status.restarts.in_place,
+            },
+            "usefulShare": self.totals.useful_share,
+            "usd": self.totals.usd,
+        }
+
+
+def view(document: Object) -> JobView:
+    """Anything that a job's document may hold is seen; nothing of it is refused."""
+    try:
+        job = parse_job(document)
+    except InvalidDocument:
+        job = None
+    status = document.get("status") or {}
+    return JobView(
+        document=document,
+        job=job,
+        status=JobStatus.from_document(status),
+        worlds=_worlds(status.get("history") or []),
+        totals=_totals((status.get("ledger") or {}).get("totals") or {}),
+    )
+
+
+def _worlds(documents: list[Any]) -> tuple[WorldEntry, ...]:
+    entries = [from_document(document) for document in documents]
+    return tuple(entry for entry in entries if isinstance(entry, WorldEntry))
+
+
+def _totals(document: Mapping[str, Any]) -> Totals:
+    return Totals(
+        wanted_seconds=document.get("wantedSeconds"),
+        useful_seconds=document.get("usefulSeconds"),
+        usd=document.get("estimatedUsd"),
+        list_usd=document.get("listUsd"),
+    )
+
+
+def _moment(at: datetime | None) -> str | None:
+    return at.isoformat().replace("+00:00", "Z") if at else None

@@ -1,0 +1,56 @@
+"""Where jobs live: in a namespace of a cluster, or on this machine. Verbs know no difference."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
+from typing import Any, Final, Protocol
+
+from spotrain.cli.refusals import NotThere
+from spotrain.kinds import Object
+
+SHOWN: Final = 8
+"""Names that an error lists when none is near."""
+
+
+class Jobs(Protocol):
+    """The jobs of one place, as the API server's documents."""
+
+    def list(self) -> Sequence[Object]:
+        """All of them, in no order."""
+
+    def get(self, name: str) -> Object:
+        """Raises NotThere, which names jobs of near names."""
+
+    def create(self, document: Mapping[str, Any]) -> Object:
+        """Raises Taken where there is one of the name."""
+
+    def patch(self, name: str, change: Mapping[str, Any]) -> Object:
+        """A merge patch. Raises NotThere."""
+
+    def delete(self, name: str) -> None:
+        """Raises NotThere."""
+
+    def watch(self, name: str) -> Iterator[Object]:
+        """The job now and after every change, until it is deleted. Raises NotThere."""
+
+
+@contextmanager
+def opened(*, context: str | None, namespace: str | None) -> Iterator[Jobs]:
+    """The jobs that the options of a command name. Raises UserError where there is no cluster."""
+    from spotrain.cli.cluster import connected
+    from spotrain.cli.cluster_jobs import ClusterJobs
+
+    with connected(context, namespace) as cluster:
+        yield ClusterJobs(cluster)
+
+
+def no_such_job(name: str, known: Sequence[str], where: str) -> NotThere:
+    near = get_close_matches(name, known, n=3)
+    if near:
+        hint = f"Did you mean {' or '.join(near)}?"
+    elif known:
+        rest = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
+        hint = f"There are {', '.join(sorted(known)[:SHOWN])}{rest}."
+    else:
+        hint = "There is none at all: spotrain submit makes one."
+    return NotThere(f"there is no job {name!r} {where}. {hint}")

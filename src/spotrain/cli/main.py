@@ -1,0 +1,85 @@
+"""The command `spotrain`: which verbs there are, and what becomes of an error.
+
+A verb is a module of this package with a function `command`. It is imported when it is asked for,
+so that help and shell completion need not wait for the clients of a cluster.
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Annotated, Any, Final
+
+import typer
+from typer.core import TyperGroup
+
+from spotrain.cli.errors import UserError
+
+PROGRAM: Final = "spotrain"
+VERBS: Final[Mapping[str, str]] = {
+    "list": "The jobs: what each is doing, and how far it is.",
+}
+"""Every verb with the first line of its help, in the order in which a newcomer meets them."""
+
+
+class Verbs(TyperGroup):
+    """The verbs of `VERBS`; each is looked at only when it is used."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in self.commands and cmd_name in VERBS:
+            self.commands[cmd_name] = load_verb(cmd_name)
+        return self.commands.get(cmd_name)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Verbs"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+def load_verb(verb: str) -> Any:
+    """The command of a verb, for the group and for the documentation."""
+    module = import_module(f"spotrain.cli.{verb}")
+    alone = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
+    alone.command(name=verb)(module.command)
+    return typer.main.get_command(alone)
+
+
+app = typer.Typer(
+    cls=Verbs,
+    name=PROGRAM,
+    no_args_is_help=True,
+    rich_markup_mode=None,  # rich takes longer to import than the help to print
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(version("spotrain"))
+        raise typer.Exit
+
+
+@app.callback()
+def spotrain(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show it.")
+    ] = False,
+) -> None:
+    """Train on spot GPUs: submit jobs, follow them, and see what they cost.
+
+    `spotrain VERB --help` tells what a verb takes. Exit codes: 0 ok, 1 the job failed, 2 wrong
+    usage, 3 no cluster or no permission, 4 not found, 5 the name is taken, 130 Ctrl-C.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The console script. Ends the process with the exit code."""
+    try:
+        app(args=arguments, prog_name=PROGRAM)
+    except UserError as error:
+        print(f"{PROGRAM}: {error.message}", file=sys.stderr)
+        sys.exit(error.exit_code)

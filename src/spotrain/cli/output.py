@@ -1,0 +1,48 @@
+"""stdout is the answer, for a person or a program; stderr is the talk."""
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from spotrain.cli.options import Format
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+WIDTH: Final = 80
+"""Columns of a table where the output is no terminal; every table fits them."""
+
+
+def answer(
+    value: Any,
+    form: Format,
+    *,
+    names: Sequence[str],
+    table: "Callable[[], RenderableType]",
+) -> None:
+    """Write `value` as JSON or YAML, the names one a line, or the table for people."""
+    if form is Format.json:
+        print(json.dumps(value, indent=2))
+    elif form is Format.yaml:
+        import yaml
+
+        print(yaml.safe_dump(value, sort_keys=False), end="")
+    elif form is Format.name:
+        for name in names:
+            print(name)
+    else:
+        show(table())
+
+
+def show(renderable: "RenderableType") -> None:
+    """For people: colours on a terminal, the same text without them elsewhere."""
+    from rich.console import Console
+
+    console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
+    console.print(renderable)
+
+
+def say(text: str) -> None:
+    """A remark that is no part of the answer."""
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,41 @@
+"""Numbers and moments as people read them."""
+
+from datetime import datetime
+
+
+def span(seconds: float) -> str:
+    """`seconds` in the unit that says it in at most three digits: 45 s, 12 min, 5 h, 3 d."""
+    seconds = max(0.0, seconds)
+    for unit, size, limit in (("s", 1, 120), ("min", 60, 120 * 60), ("h", 3600, 48 * 3600)):
+        if seconds < limit:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds / 86400:.0f} d"
+
+
+def ago(moment: datetime, now: datetime) -> str:
+    return f"{span((now - moment).total_seconds())} ago"
+
+
+def rate(per_second: float | None) -> str:
+    """41.3, 0.082 or 1,250 a second; empty where it is not known."""
+    if per_second is None:
+        return ""
+    if per_second >= 100:
+        return f"{per_second:,.0f}"
+    return f"{per_second:.3g}"
+
+
+def count(number: int, noun: str) -> str:
+    """1 worker, 2 workers."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def dollars(usd: float | None) -> str:
+    """Two digits behind the point; small sums have four, or a job of a minute costs nothing."""
+    if usd is None:
+        return ""
+    return f"${usd:,.2f}" if usd >= 1 or usd == 0 else f"${usd:.4f}"
+
+
+def percent(share: float | None) -> str:
+    return "" if share is None else f"{share:.1%}"

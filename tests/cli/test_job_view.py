@@ -1,0 +1,80 @@
+"""What a job's document says to its researcher."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from spotrain.cli.job_view import view
+from spotrain.ledger.entries import WorldEntry, to_document
+from tests.cli.documents import job
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def world(**changes: Any) -> WorldEntry:
+    said: dict[str, Any] = {
+        "number": 1,
+        "size": 2,
+        "published_at": START,
+        "first_step_at": START + timedelta(seconds=10),
+        "last_step_at": START + timedelta(seconds=30),
+        "restored_step": 100,
+        "last_step": 201,
+        "samples_per_step": 64,
+    }
+    return WorldEntry(**{**said, **changes})
+
+
+def test_throughput_is_that_of_the_present_world_since_its_first_step() -> None:
+    seen = view(job(status={"history": [to_document(world())]}))
+    assert seen.steps_per_second == 5.0
+    assert seen.samples_per_second == 320.0
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"last_step": 101, "last_step_at": START + timedelta(seconds=10)}, id="one"),
+        pytest.param({"first_step_at": None, "last_step_at": None, "last_step": None}, id="none"),
+        pytest.param({"ended_at": START + timedelta(seconds=31)}, id="over"),
+    ],
+)
+def test_throughput_is_not_known_before_a_world_does_two_steps_nor_after_its_end(
+    changes: dict[str, Any],
+) -> None:
+    seen = view(job(status={"history": [to_document(world(**changes))]}))
+    assert seen.steps_per_second is None
+    assert seen.summary()["samplesPerSecond"] is None
+
+
+def test_totals_of_the_ledger_are_told_and_nothing_is_made_up_without_them() -> None:
+    totals = {"wantedSeconds": 200.0, "usefulSeconds": 150.0, "estimatedUsd": 1.5}
+    seen = view(job(status={"ledger": {"totals": totals}}))
+    assert (seen.totals.useful_share, seen.totals.usd) == (0.75, 1.5)
+    fresh = view(job())
+    assert (fresh.totals.useful_share, fresh.totals.usd) == (None, None)
+
+
+def test_a_job_that_is_told_to_stop_is_stopping_until_it_has() -> None:
+    assert view(job(suspend=True, status={"state": "Running"})).state == "Stopping"
+    suspended = {"type": "Suspended", "status": "True"}
+    stopped = view(job(suspend=True, status={"state": "Suspended", "conditions": [suspended]}))
+    assert stopped.state == "Suspended"
+
+
+def test_the_reason_is_that_of_the_condition_that_makes_the_state() -> None:
+    conditions = [
+        {"type": "Running", "status": "False", "reason": "BelowMin", "message": "waits"},
+        {"type": "Failed", "status": "True", "reason": "Deadline", "message": "too long"},
+    ]
+    waiting = view(job(status={"state": "Pending", "conditions": conditions[:1]})).summary()
+    assert (waiting["reason"], waiting["message"]) == ("BelowMin", "waits")
+    failed = view(job(status={"state": "Failed", "conditions": conditions})).summary()
+    assert (failed["reason"], failed["message"]) == ("Deadline", "too long")
+
+
+def test_a_job_whose_spec_cannot_be_read_is_seen_all_the_same() -> None:
+    seen = view(job(minReplicas=5, maxReplicas=2))
+    assert seen.job is None
+    assert seen.summary()["workers"]["wanted"] is None
