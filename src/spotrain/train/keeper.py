@@ -163,10 +163,11 @@ class Keeper:
 
     def start_save(self, world: int) -> None:
         """Save the present state while training goes on."""
-        self._take(self._saver.wait(), world)  # nothing is running, unless this is one of many
-        self.saved_at = time.monotonic()
-        self._in_memory = CheckpointId(world, self._position.step)
-        self._saver.start(self._present(self._in_memory, planned=False))
+        with self._position.waited.for_save():
+            self._take(self._saver.wait(), world)  # nothing is running, unless this is one of many
+            self.saved_at = time.monotonic()
+            self._in_memory = CheckpointId(world, self._position.step)
+            self._saver.start(self._present(self._in_memory, planned=False))
 
     def look_after_saves(self, world: int) -> None:
         """Take note of a save that has ended meanwhile.

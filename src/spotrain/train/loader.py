@@ -62,7 +62,8 @@ class ElasticLoader:
             place, handed = position.place, _Handed(self._sampler())
             assert place is not None
             data = _Seeded(self.dataset, position.seed, position.epoch)
-            for read in DataLoader(data, batch_sampler=handed, **self._options):
+            loader = DataLoader(data, batch_sampler=handed, **self._options)
+            for read in position.waited.for_data(loader):
                 batch = handed.batches.popleft()
                 position.take_batch(batch)
                 number = len(position.unstepped)

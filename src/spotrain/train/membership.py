@@ -87,6 +87,7 @@ class Membership:
             keeper.restored = CheckpointId(self._world, self._position.step)
         keeper.saved_at = time.monotonic()
         self._progress.enter_world(self._position.step)
+        self._position.waited.enter_world()
         self._position.mark()
 
     def agree(self, *, is_save_due: bool = False) -> Wish:

@@ -7,6 +7,7 @@ from spotrain.train.batching import Batching
 from spotrain.train.sampler import Batch
 from spotrain.train.solo import SoloChannel
 from spotrain.train.usage import UsageError
+from spotrain.train.waited import Waited
 
 
 @dataclass
@@ -30,6 +31,7 @@ class Position:
     """How many of them have gone through `run.backward`."""
     channel: Channel | SoloChannel | None = None
     """Is told how far this rank is, for the day that its world hangs."""
+    waited: Waited = field(default_factory=Waited)
 
     @property
     def ends_step(self) -> bool:
@@ -57,10 +59,16 @@ class Position:
         self._require_whole_step()
         taken = self.unstepped
         self.forget_batches()
-        self.step += 1
         self.cursor = taken[-1].cursor
-        self.mark()
+        self.come_to(self.step + 1)
         return taken
+
+    def come_to(self, step: int) -> None:
+        """`step` global steps are done."""
+        self.step = step
+        self.mark()
+        if self.place is not None:
+            self.waited.count_step(self.place.rank)
 
     def mark(self) -> None:
         if self.channel is not None:

@@ -57,6 +57,8 @@ class Progress:
             epoch=position.epoch,
             samples=samples,
             metrics={name: value for name, value in values.items() if math.isfinite(value)},
+            data_wait_seconds=round(position.waited.data_seconds, 3),
+            save_stall_seconds=round(position.waited.save_seconds, 3),
             **first,
         )
 

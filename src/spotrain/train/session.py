@@ -108,8 +108,7 @@ class Run(Preparing):
         """
         self._require_wanted()
         if step is not None:
-            self._position.step = step
-            self._position.mark()
+            self._position.come_to(step)
         if self.is_main:  # without steps too: it has come beyond its first one
             self._progress.tell_step(samples=0, metrics={})
         self._is_stopping |= self.membership.agree() is Wish.CHANGE

@@ -127,6 +127,10 @@ class Progress:
     previous_step: int | None = None
     """Only there: the last step this rank did in the world before, if it was in it."""
     metrics: Mapping[str, float] = field(default_factory=dict)
+    data_wait_seconds: float = 0.0
+    """Since this world's first step, at rank 0: waiting for the data loader."""
+    save_stall_seconds: float = 0.0
+    """Likewise: standing still for checkpoints."""
 
 
 @dataclass(frozen=True, kw_only=True)
