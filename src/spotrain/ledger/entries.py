@@ -140,10 +140,28 @@ class NodeEntry(_Entry):
         return self.kind, self.uid
 
 
-Entry = Annotated[WorldEntry | StayEntry | PauseEntry | NodeEntry, Discriminator("kind")]
+@dataclass(frozen=True, kw_only=True)
+class GapEntry(_Entry):
+    """Entries that nobody has: they came and went while the archive was away."""
+
+    kind: Literal["gap"] = "gap"
+    of: str
+    """`kind` of what is missing."""
+    since: datetime
+    until: datetime
+    """What is missing happened between the two."""
+    message: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.kind, f"{self.of} {self.since.isoformat()}"
 
 
-def to_document(entry: WorldEntry | StayEntry | PauseEntry | NodeEntry) -> dict[str, Any]:
+AnyEntry = WorldEntry | StayEntry | PauseEntry | NodeEntry | GapEntry
+Entry = Annotated[AnyEntry, Discriminator("kind")]
+
+
+def to_document(entry: AnyEntry) -> dict[str, Any]:
     """The entry as JSON holds it."""
     document: dict[str, Any] = _codec().dump_python(
         entry, mode="json", by_alias=True, exclude_none=True
@@ -151,11 +169,11 @@ def to_document(entry: WorldEntry | StayEntry | PauseEntry | NodeEntry) -> dict[
     return document
 
 
-def from_document(document: Any) -> WorldEntry | StayEntry | PauseEntry | NodeEntry:
+def from_document(document: Any) -> AnyEntry:
     """Raises ValueError (pydantic's) where `document` is no entry."""
     return _codec().validate_python(document, by_alias=True)
 
 
 @cache
-def _codec() -> TypeAdapter[WorldEntry | StayEntry | PauseEntry | NodeEntry]:
+def _codec() -> TypeAdapter[AnyEntry]:
     return TypeAdapter(Entry)

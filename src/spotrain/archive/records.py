@@ -1,0 +1,105 @@
+"""What the archive tells beside the ledger's entries: jobs, lines of logs, checkpoints. Pure."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ClassVar, TypeVar
+
+from pydantic import ConfigDict, TypeAdapter
+from pydantic.alias_generators import to_camel
+
+from spotrain.ledger.entries import AnyEntry, StayEntry
+
+JOB: str = "job"
+"""`kind` of a job's own line among the entries of its ledger."""
+T = TypeVar("T")
+
+
+class _Record:
+    """As a mapping in camelCase; fields of newer versions pass unread."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
+        alias_generator=to_camel, validate_by_name=True, extra="ignore"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobRecord(_Record):
+    """A job that there is, or was."""
+
+    name: str
+    uid: str
+    created_at: datetime
+    ended_at: datetime | None = None
+    outcome: str = ""
+    """succeeded, failed, deleted; empty: it has not ended."""
+    deleted_at: datetime | None = None
+    """When its object was seen to be gone: nothing more will be written down of it."""
+    researcher: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobLedger:
+    """A job and all that was written down of it, oldest first."""
+
+    job: JobRecord
+    entries: tuple[AnyEntry, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobStay:
+    """A stay, and whose it was."""
+
+    job: str
+    job_uid: str
+    stay: StayEntry
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogLine(_Record):
+    """One line of a worker's output."""
+
+    at: str
+    """UTC with nine digits after the second, so that it sorts as text."""
+    worker: int
+    pod: str
+    line: str
+    pod_uid: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckpointRecord(_Record):
+    """A published checkpoint of an output folder, newest first in every list."""
+
+    id: str
+    world: int
+    step: int
+    epoch: int | None = None
+    created_at: datetime | None = None
+    size_bytes: int | None = None
+    """None, as the two above: its manifest cannot be read, and `problem` says why."""
+    intact: bool | None = None
+    """Whether every byte is as it was written; None: nobody has looked."""
+    problem: str = ""
+
+
+def to_document(record: Any) -> dict[str, Any]:
+    """A record as JSON holds it."""
+    document: dict[str, Any] = _codec(type(record)).dump_python(
+        record, mode="json", by_alias=True, exclude_none=True
+    )
+    return document
+
+
+def read_record(kind: type[T], document: Any) -> T:
+    """Raises ValueError (pydantic's) where `document` is none of that kind."""
+    return _codec(kind).validate_python(document, by_alias=True)
+
+
+_codecs: dict[type, TypeAdapter[Any]] = {}
+"""Each takes a millisecond to make."""
+
+
+def _codec(kind: type[T]) -> TypeAdapter[T]:
+    if kind not in _codecs:
+        _codecs[kind] = TypeAdapter(kind)
+    return _codecs[kind]
