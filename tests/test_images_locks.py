@@ -22,6 +22,7 @@ WANTED: dict[str, list[str]] = {
     "controller-image/requirements.lock": [
         *PROJECT["project"]["dependencies"],
         *EXTRAS["controller"],
+        *(one for one in EXTRAS["archive"] if not one.startswith("spotrain")),
         *EXTRAS["aws"],
     ],
 }
