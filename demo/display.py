@@ -111,11 +111,11 @@ def print_report(report: Report, console: Console) -> None:
         f"in {samples.epochs_checked} epochs",
     )
     verdicts.add_row("goodput", f"[bold]{report.goodput.fraction:.1%}[/]  {_losses(report)}")
-    share = cost.saved_fraction
+    share = cost.fraction
     saved = "" if share is None else f", had it never been interrupted: {share:.0%} saved"
     verdicts.add_row(
         "cost of the example's nodes",
-        f"[bold]${cost.spot_usd:.4f}[/] on spot; the same work on demand, "
+        f"[bold]${cost.usd:.4f}[/] on spot; the same work on demand, "
         f"${cost.on_demand_usd:.4f}{saved}",
     )
     console.print(verdicts)

@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from spotrain.ledger.cost import Cost, cost
+from spotrain.ledger.cost import Saving, saving_at
 from spotrain.ledger.exactness import Exactness, audit
 from spotrain.ledger.goodput import Goodput, WorldRecord, goodput
 from spotrain.ledger.samples import read_commits, read_sample_log
@@ -16,6 +16,7 @@ from spotrain.worlds.history import Chapter
 
 LEAST_ACCURACY = 0.95
 LONGEST_PAUSE_SECONDS = 10.0
+SECONDS_PER_HOUR = 3600.0
 PLANNED = ("notice", "growth")
 
 
@@ -24,7 +25,7 @@ class Report:
     accuracy: float
     samples: Exactness
     goodput: Goodput
-    cost: Cost
+    cost: Saving
     worlds: tuple[Chapter, ...]
     problems: tuple[str, ...]
 
@@ -48,7 +49,7 @@ class Report:
                 for world in self.worlds
             ],
             "cost": {
-                "spot_usd": round(self.cost.spot_usd, 6),
+                "spot_usd": round(self.cost.usd, 6),
                 "on_demand_usd": round(self.cost.on_demand_usd, 6),
             },
             "problems": list(self.problems),
@@ -70,9 +71,9 @@ def judge(engine: Engine, *, output: Path, samples: Path, training_images: int) 
     ]
     share = goodput(_records(worlds), lives)
     pool = engine.machines.nodes[0].pool
-    dollars = cost(
-        lives,
-        spot_usd_per_hour=pool.usd_per_hour,
+    dollars = saving_at(
+        node_hours=sum(end - start for start, end in lives) / SECONDS_PER_HOUR,
+        usd_per_hour=pool.usd_per_hour,
         on_demand_usd_per_hour=pool.on_demand_usd_per_hour,
         goodput=share.fraction,
     )

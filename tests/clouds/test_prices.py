@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spotrain import contract
-from spotrain.clouds.prices import Quote, document, merge
+from spotrain.clouds.prices import document, merge
 from spotrain.job import Pool, Price, PricesError, parse_prices
+from spotrain.ledger.prices import Quote
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 ZONES = ("us-east-1a", "us-east-1b")

@@ -13,9 +13,10 @@ from components.cloud import Pool
 from components.platform.elastic_jobs import pools_document
 from spotrain import contract, kinds
 from spotrain.clouds.__main__ import main, refresh
-from spotrain.clouds.prices import Quote, RefreshError
+from spotrain.clouds.prices import RefreshError
 from spotrain.controller.kube import Kube, KubeError, NotFound
 from spotrain.job import Price, parse_prices
+from spotrain.ledger.prices import Quote
 from tests.cluster.cluster import KINDS, REPOSITORY, install, request_token
 from tests.cluster.server import ISSUER, ApiServer
 

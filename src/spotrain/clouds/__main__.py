@@ -15,8 +15,9 @@ from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.resources.core_v1 import ConfigMap
 
 from spotrain import contract
-from spotrain.clouds.prices import Quote, RefreshError, document, merge, spot_pools
+from spotrain.clouds.prices import RefreshError, document, merge, spot_pools
 from spotrain.job import InvalidDocument, Price, PricesError, parse_pools, parse_prices
+from spotrain.ledger.prices import Quote
 
 Ask = Callable[[Sequence[str], Sequence[str], datetime], Sequence[Quote]]
 """Instance types, zones, now -> what the cloud answers; raises RefreshError."""

@@ -14,7 +14,8 @@ from botocore.exceptions import (  # type: ignore[import-untyped]
 )
 
 from spotrain import contract
-from spotrain.clouds.prices import Quote, RefreshError
+from spotrain.clouds.prices import RefreshError
+from spotrain.ledger.prices import Quote
 
 PRODUCTS: Final = ("Linux/UNIX", "Linux/UNIX (Amazon VPC)")
 """EC2 calls Linux by either name, by the age of the account."""

@@ -1,28 +1,17 @@
 """From what a cloud answers to what is written down; pure."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import yaml
 
 from spotrain import contract
 from spotrain.job import Pool, Price
+from spotrain.ledger.prices import Quote
 
 
 class RefreshError(Exception):
     """Prices were not refreshed; the older ones stay. One line: what, why, and what to do."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Quote:
-    """A spot price as a cloud tells it."""
-
-    instance_type: str
-    zone: str
-    usd_per_hour: float
-    since: datetime
-    """When it became this price: of two for the same thing, the newer one holds."""
 
 
 def spot_pools(pools: Iterable[Pool]) -> tuple[Pool, ...]:
