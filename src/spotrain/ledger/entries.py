@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Discriminator, TypeAdapter
 from pydantic.alias_generators import to_camel
 
 
-class _Entry:
+class CamelCase:
     """As a mapping in camelCase; fields of newer versions pass unread."""
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
@@ -23,7 +23,7 @@ class _Entry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place(_Entry):
+class Place(CamelCase):
     """Where nodes of one price are."""
 
     pool: str
@@ -35,7 +35,7 @@ class Place(_Entry):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Members(_Entry):
+class Members(CamelCase):
     """How many workers of a world ran at a place."""
 
     place: Place
@@ -43,7 +43,7 @@ class Members(_Entry):
 
 
 @dataclass(frozen=True, kw_only=True)
-class WorldEntry(_Entry):
+class WorldEntry(CamelCase):
     """One world. Times are of the wall clock, steps are global, a None was not reached."""
 
     kind: Literal["world"] = "world"
@@ -81,7 +81,7 @@ class WorldEntry(_Entry):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StayEntry(_Entry):
+class StayEntry(CamelCase):
     """One pod of the job: what it waited for, and what it held of a node how long."""
 
     kind: Literal["stay"] = "stay"
@@ -111,7 +111,7 @@ class StayEntry(_Entry):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PauseEntry(_Entry):
+class PauseEntry(CamelCase):
     """The job wanted no nodes: it was suspended. Its time counts neither as used nor as lost."""
 
     kind: Literal["pause"] = "pause"
@@ -124,7 +124,7 @@ class PauseEntry(_Entry):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NodeEntry(_Entry):
+class NodeEntry(CamelCase):
     """A node's life, whoever used it. Kept by the archive only, beside the jobs' ledgers."""
 
     kind: Literal["node"] = "node"

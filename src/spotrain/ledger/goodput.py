@@ -17,6 +17,8 @@ from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Final, Literal
 
+from spotrain.ledger.kept_steps import kept_steps
+
 Reason = Literal["notice", "growth", "loss", "failure", "finished"]
 Interval = tuple[float, float]
 """Start and end of a node's life, in seconds on the same clock as the worlds."""
@@ -93,7 +95,7 @@ def goodput(
             f"nodes is {list(nodes)!r}, but goodput needs the lives of the job's nodes"
         )
     useful = useful_seconds = redone = 0.0
-    for training, kept in zip(trained, _kept_steps(trained), strict=True):
+    for training, kept in zip(trained, kept_steps(trained), strict=True):
         useful += kept * training.samples_per_step
         useful_seconds += kept * training.samples_per_step / speed(training.size)
         redone += (training.steps - kept) * training.samples_per_step
@@ -155,17 +157,6 @@ def _measured(trained: Sequence[_Training]) -> dict[int, float]:
             samples[training.size] += between * training.samples_per_step
             seconds[training.size] += training.last_step_at - training.first_step_at
     return {size: samples[size] / seconds[size] for size in samples if seconds[size] > 0}
-
-
-def _kept_steps(trained: Sequence[_Training]) -> list[int]:
-    """Steps of each world that are in a checkpoint on which all later worlds built."""
-    kept: list[int] = []
-    restored = float("inf")  # the step that some later world went on from
-    for training in reversed(trained):
-        last = min(training.last_step, training.committed_step, restored)
-        kept.append(max(0, int(last) - training.first_step + 1))
-        restored = min(restored, training.first_step - 1)
-    return kept[::-1]
 
 
 def _alive(nodes: Sequence[Interval]) -> Iterator[tuple[float, float, int]]:
