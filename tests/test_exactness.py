@@ -11,6 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spotrain.checkpoints.retention import Retention, prune
 from spotrain.ledger.exactness import (
     Commit,
     Consumption,
@@ -20,7 +21,6 @@ from spotrain.ledger.exactness import (
     read_sample_log,
 )
 from spotrain.train.checkpoint import Catalogue, CheckpointId
-from spotrain.train.retention import Retention, prune
 from spotrain.train.sampler import ElasticBatchSampler, permutation
 
 SIZE = 40

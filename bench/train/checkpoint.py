@@ -28,9 +28,9 @@ from torch.distributed import HashStore  # type: ignore[attr-defined]
 from torch.distributed.checkpoint.state_dict_saver import async_save
 
 from bench.machine import begun
+from spotrain.checkpoints.retention import Retention
 from spotrain.train import parts
 from spotrain.train.checkpoint import Catalogue, CheckpointId
-from spotrain.train.retention import Retention
 from spotrain.train.saver import Save, Saver
 from spotrain.train.solo import SoloChannel
 from tests.train.test_checkpoint import DRIVER

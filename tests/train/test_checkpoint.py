@@ -21,8 +21,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
+from spotrain.checkpoints.retention import Retention, history, prune
 from spotrain.train.checkpoint import Catalogue, CheckpointError, CheckpointId, Manifest
-from spotrain.train.retention import Retention, history, prune
 
 MEGABYTE = 1 << 20
 
@@ -500,7 +500,7 @@ import os, random, signal, sys, time
 from pathlib import Path
 import torch
 from spotrain.train.checkpoint import Catalogue, CheckpointId
-from spotrain.train.retention import Retention, prune
+from spotrain.checkpoints.retention import Retention, prune
 
 torch.set_num_threads(1)  # so that a fork is safe
 directory, kills = Path(sys.argv[1]), int(sys.argv[2])

@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from spotrain import contract
+from spotrain.checkpoints.retention import Retention
 from spotrain.train.checkpoint import Catalogue, CheckpointId
 from spotrain.train.interval import PRIOR_INTERRUPTION_SECONDS, best_interval
 from spotrain.train.pace import FIRST_SECONDS, Cost, Pace
 from spotrain.train.parts import plan
-from spotrain.train.retention import Retention
 from spotrain.train.saver import Save, Saver
 from spotrain.train.solo import SoloChannel
 from spotrain.train.usage import UsageError

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from spotrain.checkpoints.retention import Retention
 from spotrain.train.checkpoint import Catalogue, CheckpointId
 from spotrain.train.parts import plan
-from spotrain.train.retention import Retention
 from spotrain.train.saver import Done, Outcome, Save, Saver
 from spotrain.train.solo import SoloChannel
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import torch
 
+from spotrain.checkpoints.retention import Retention, history, prune
+from spotrain.checkpoints.store import Directory, Store, open_store, read, s3
+from spotrain.checkpoints.store.s3 import Bucket
 from spotrain.train.checkpoint import Catalogue, CheckpointError, CheckpointId
-from spotrain.train.retention import Retention, history, prune
-from spotrain.train.store import Directory, Store, open_store, read, s3
-from spotrain.train.store.s3 import Bucket
 from tests.train.buckets import client_of, new_bucket, s3_server
 
 MEGABYTE = 1 << 20

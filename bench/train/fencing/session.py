@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from bench.train.peers.steps import WORKER_VARIABLE
-from spotrain.train import store
+from spotrain.checkpoints import store
 
 
 class CatchingDirectory(store.Directory):

@@ -13,11 +13,11 @@ from torch.utils.data import Dataset
 
 from bench.train.samples.history import History, World
 from spotrain.agent.rank import Assignment
+from spotrain.checkpoints.manifest import Manifest
 from spotrain.ledger.exactness import Exactness, audit, read_commits, read_sample_log
 from spotrain.train.batching import Batching
 from spotrain.train.checkpoint import Catalogue, CheckpointId
 from spotrain.train.loader import ElasticLoader
-from spotrain.train.manifest import Manifest
 from spotrain.train.position import Position
 from spotrain.train.sample_log import SampleLog
 from spotrain.train.sampler import permutation

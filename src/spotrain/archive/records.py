@@ -2,28 +2,19 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
-from pydantic import ConfigDict, TypeAdapter
-from pydantic.alias_generators import to_camel
+from pydantic import TypeAdapter
 
-from spotrain.ledger.entries import AnyEntry, StayEntry
+from spotrain.ledger.entries import AnyEntry, CamelCase, StayEntry
 
 JOB: str = "job"
 """`kind` of a job's own line among the entries of its ledger."""
 T = TypeVar("T")
 
 
-class _Record:
-    """As a mapping in camelCase; fields of newer versions pass unread."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
-        alias_generator=to_camel, validate_by_name=True, extra="ignore"
-    )
-
-
 @dataclass(frozen=True, kw_only=True)
-class JobRecord(_Record):
+class JobRecord(CamelCase):
     """A job that there is, or was."""
 
     name: str
@@ -55,7 +46,7 @@ class JobStay:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LogLine(_Record):
+class LogLine(CamelCase):
     """One line of a worker's output."""
 
     at: str
@@ -67,7 +58,7 @@ class LogLine(_Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckpointRecord(_Record):
+class CheckpointRecord(CamelCase):
     """A published checkpoint of an output folder, newest first in every list."""
 
     id: str

@@ -141,7 +141,7 @@ class NodeEntry(CamelCase):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GapEntry(_Entry):
+class GapEntry(CamelCase):
     """Entries that nobody has: they came and went while the archive was away."""
 
     kind: Literal["gap"] = "gap"

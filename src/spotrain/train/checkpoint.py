@@ -12,22 +12,21 @@ older world that arrives late therefore sorts before all that newer worlds have 
 """
 
 import contextlib
-import hashlib
 import logging
 import secrets
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Final, cast
 
 import torch
 
+from spotrain.checkpoints.inventory import Inventory
+from spotrain.checkpoints.manifest import CheckpointId, Manifest, manifest_name
+from spotrain.checkpoints.store import Store, read
 from spotrain.train import loading, parts
 from spotrain.train.index import Index, merge
-from spotrain.train.manifest import CheckpointId, DataFile, Manifest, manifest_name, published
 from spotrain.train.parts import Part, Written
-from spotrain.train.store import Store, open_store, read
 
 __all__ = ["Catalogue", "CheckpointError", "CheckpointId", "Manifest", "Staged"]
 
@@ -74,45 +73,8 @@ class Staged:
         self.store.remove(self.folder)
 
 
-class Catalogue:
-    """The checkpoints of one job. Any number of processes may read, prune and publish at once."""
-
-    def __init__(self, place: str | Path | Store) -> None:
-        self.store = open_store(place) if isinstance(place, str | Path) else place
-        self._hashed: set[Hashable] = set()
-
-    def manifests(self) -> list[Manifest]:
-        """Every published checkpoint that can be read, newest first by (world, step)."""
-        entries = published(self.store)
-        for entry in entries:
-            if entry.problem:
-                log.warning("%s; it is skipped", entry.problem)
-        return [entry.manifest for entry in entries if entry.manifest]
-
-    def newest_published(self) -> CheckpointId | None:
-        """The newest checkpoint whose manifest can be read, whether its data is intact or not."""
-        return next((manifest.id for manifest in self.manifests()), None)
-
-    def newest_intact(self) -> Manifest | None:
-        """The newest checkpoint whose every byte is as it was written.
-
-        The work in a damaged one is lost, and an operator has to learn that: each one passed over
-        is logged as an error, with its file, what is wrong, and what is used in its place.
-        """
-        problems: list[str] = []
-        chosen: Manifest | None = None
-        for entry in published(self.store):
-            problem = self._damage(entry.manifest) if entry.manifest else entry.problem
-            if not problem:
-                chosen = entry.manifest
-                break
-            if manifest_name(entry.id) not in self.store.files():
-                return self.newest_intact()  # pruned under our eyes: there is a newer one by now
-            problems.append(problem)
-        instead = f"using {chosen.id} instead" if chosen else "and no older one is intact"
-        for problem in problems:
-            log.error("%s; %s", problem, instead)
-        return chosen
+class Catalogue(Inventory):
+    """The checkpoints of one job, to be read and written."""
 
     def load(
         self,
@@ -182,23 +144,8 @@ class Catalogue:
                 extra=dict(extra or {}),
             )
             parts.write_bytes(self.store, f"{folder}/{DRAFT}", manifest.to_json().encode())
-            self._hashed |= self._identities(manifest)
+            self.trust(manifest)
         return Staged(self.store, manifest)
-
-    def is_intact(self, manifest: Manifest) -> bool:
-        """Like `newest_intact`, but reads nothing that is untouched since this process hashed it.
-
-        Pruning follows every save; reading a large checkpoint back each time would double its cost.
-        """
-        try:
-            found = self._identities(manifest)
-        except OSError:
-            return False
-        if found <= self._hashed:
-            return True
-        if intact := not self._damage(manifest):
-            self._hashed |= found
-        return intact
 
     @contextlib.contextmanager
     def _attempt(self, id: CheckpointId, folder: str) -> Iterator[None]:
@@ -210,30 +157,6 @@ class Catalogue:
             if isinstance(error, OSError):
                 raise failed_save(id, self.store, error) from error
             raise
-
-    def _identities(self, manifest: Manifest) -> set[Hashable]:
-        return {self.store.identity(name) for name in manifest.files}
-
-    def _damage(self, manifest: Manifest) -> str:
-        for name, expected in manifest.files.items():
-            if problem := damage(self.store, name, expected):
-                return f"checkpoint {manifest.id} is damaged: {self.store}/{name} {problem}"
-        return ""
-
-
-def damage(store: Store, name: str, expected: DataFile) -> str:
-    """What is wrong with a file, or nothing."""
-    try:
-        if (size := store.size(name)) != expected.size:
-            return f"has {size} bytes instead of {expected.size}"
-        digest = hashlib.sha256()
-        for chunk in store.chunks(name):
-            digest.update(chunk)
-    except FileNotFoundError:
-        return "is missing"
-    except OSError as error:
-        return f"cannot be read: {error}"
-    return "" if digest.hexdigest() == expected.sha256 else "has changed: its SHA-256 differs"
 
 
 def failed_save(id: CheckpointId, store: Store, error: OSError) -> CheckpointError:

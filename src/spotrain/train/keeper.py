@@ -9,10 +9,10 @@ from typing import Any
 import torch
 
 from spotrain.agent.rank import Assignment
+from spotrain.checkpoints.manifest import published
 from spotrain.train import parts
 from spotrain.train.checkpoint import Catalogue, CheckpointError, CheckpointId
 from spotrain.train.group import Group
-from spotrain.train.manifest import published
 from spotrain.train.pace import Cost, Pace
 from spotrain.train.position import Position
 from spotrain.train.restoring import Tracked, find, load_into, require_same_data, require_same_names

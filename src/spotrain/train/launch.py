@@ -11,10 +11,10 @@ import torch
 from torch.distributed.elastic.multiprocessing.errors import record
 
 from spotrain.agent.rank import Channel
+from spotrain.checkpoints.retention import Retention
 from spotrain.train.group import leave_world
 from spotrain.train.own_loop import catalogue_of
 from spotrain.train.pace import Pace
-from spotrain.train.retention import Retention
 from spotrain.train.saver import Saver
 from spotrain.train.session import Run
 from spotrain.train.solo import SoloChannel

@@ -15,10 +15,10 @@ from torch.distributed.checkpoint.metadata import (
 )
 from torch.distributed.checkpoint.planner import ReadItem
 
+from spotrain.checkpoints.store import Store, read
 from spotrain.train.index import Index, Stored
 from spotrain.train.parts import is_sharded, local_block
 from spotrain.train.state import join, split
-from spotrain.train.store import Store, read
 
 
 def load(

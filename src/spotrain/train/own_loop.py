@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 import torch
 import torch.distributed as dist
 
+from spotrain.checkpoints.retention import Retention
 from spotrain.train import parts
 from spotrain.train.checkpoint import Catalogue, CheckpointId
-from spotrain.train.retention import Retention
 from spotrain.train.saver import Outcome, Save, Saver
 from spotrain.train.solo import SoloChannel
 from spotrain.train.usage import WorldEnded

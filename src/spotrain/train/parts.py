@@ -18,10 +18,10 @@ from torch.distributed.checkpoint.default_planner import DefaultSavePlanner
 from torch.distributed.checkpoint.planner import SavePlan, WriteItem
 from torch.distributed.tensor import DTensor
 
+from spotrain.checkpoints.manifest import DataFile
+from spotrain.checkpoints.store import CHUNK, Sink, Store
 from spotrain.train.index import Block, Chunk, Index, Stored
-from spotrain.train.manifest import DataFile
 from spotrain.train.state import require_safe, split
-from spotrain.train.store import CHUNK, Sink, Store
 
 
 @dataclass(frozen=True)

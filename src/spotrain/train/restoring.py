@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-from spotrain.train.manifest import UNREADABLE, CheckpointId, Manifest, read_manifest
-from spotrain.train.store import Store
+from spotrain.checkpoints.manifest import UNREADABLE, CheckpointId, Manifest, read_manifest
+from spotrain.checkpoints.store import Store
 from spotrain.train.usage import UsageError, WorldEnded
 
 

@@ -11,10 +11,10 @@ from enum import Enum
 from typing import Any
 
 from spotrain.agent.rank import Channel
+from spotrain.checkpoints.retention import Retention, prune
 from spotrain.train.checkpoint import Catalogue, CheckpointError, CheckpointId, Staged
 from spotrain.train.pace import Cost
 from spotrain.train.parts import Part, Written
-from spotrain.train.retention import Retention, prune
 from spotrain.train.snapshot import Snapshots
 from spotrain.train.solo import SoloChannel
 

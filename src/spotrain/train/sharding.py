@@ -19,10 +19,10 @@ from torch.distributed.checkpoint.state_dict import (
     set_optimizer_state_dict,
 )
 
+from spotrain.checkpoints.manifest import DataFile
 from spotrain.train.checkpoint import CheckpointError
 from spotrain.train.group import Group
 from spotrain.train.index import Index
-from spotrain.train.manifest import DataFile
 from spotrain.train.parts import Written, is_sharded
 
 STORE_TIMEOUT: Final = timedelta(seconds=60)

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from spotrain.train.store.directory import Directory
-from spotrain.train.store.store import CHUNK, Sink, Store, read
+from spotrain.checkpoints.store.directory import Directory
+from spotrain.checkpoints.store.store import CHUNK, Sink, Store, read
 
 __all__ = ["CHUNK", "Directory", "Sink", "Store", "open_store", "read"]
 
@@ -23,7 +23,9 @@ def open_store(place: str | Path) -> Store:
             "storage as a folder, and give its path"
         )
     try:
-        from spotrain.train.store.s3 import Bucket  # boto3 is not for those who need no bucket
+        from spotrain.checkpoints.store.s3 import (
+            Bucket,  # boto3 is not for those who need no bucket
+        )
     except ImportError as error:
         raise ImportError(
             f"{place} needs boto3, which is not installed: pip install 'spotrain[s3]'"

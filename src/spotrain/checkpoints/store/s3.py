@@ -15,7 +15,7 @@ import boto3  # type: ignore[import-untyped]
 from botocore.config import Config  # type: ignore[import-untyped]
 from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 
-from spotrain.train.store.store import CHUNK, Sink, read
+from spotrain.checkpoints.store.store import CHUNK, Sink, read
 
 SCHEME: Final = "s3://"
 PART: Final = 32 << 20

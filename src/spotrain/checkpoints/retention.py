@@ -8,9 +8,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import PurePosixPath
 from typing import Final
 
-from spotrain.train.checkpoint import Catalogue
-from spotrain.train.manifest import UNREADABLE, CheckpointId, Manifest, manifest_name, published
-from spotrain.train.store import Store, read
+from spotrain.checkpoints.inventory import Inventory
+from spotrain.checkpoints.manifest import (
+    UNREADABLE,
+    CheckpointId,
+    Manifest,
+    manifest_name,
+    published,
+)
+from spotrain.checkpoints.store import Store, read
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +61,7 @@ class Retention:
 
 
 def prune(
-    catalogue: Catalogue, retention: Retention, *, now: datetime | None = None
+    catalogue: Inventory, retention: Retention, *, now: datetime | None = None
 ) -> list[CheckpointId]:
     """Delete the data of checkpoints that need not stay; say which went.
 
@@ -78,7 +84,7 @@ def prune(
     return gone
 
 
-def history(catalogue: Catalogue) -> list[Manifest]:
+def history(catalogue: Inventory) -> list[Manifest]:
     """All that was ever published, pruned ones included, newest first: the job's lineage."""
     store = catalogue.store
     found = {manifest.id: manifest for manifest in catalogue.manifests()}

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterator
 from pathlib import Path
 from typing import Final
 
-from spotrain.train.store.store import CHUNK, Sink
+from spotrain.checkpoints.store.store import CHUNK, Sink
 
 log = logging.getLogger(__name__)
 

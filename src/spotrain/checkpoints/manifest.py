@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from spotrain.train.store import Store, read
+from spotrain.checkpoints.store import Store, read
 
 SUFFIX: Final = ".json"
 UNREADABLE: Final = (OSError, ValueError, KeyError, TypeError, AttributeError)
