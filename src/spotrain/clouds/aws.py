@@ -1,7 +1,9 @@
 """Spot prices of EC2."""
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -10,10 +12,14 @@ from botocore.config import Config  # type: ignore[import-untyped]
 from botocore.exceptions import (  # type: ignore[import-untyped]
     BotoCoreError,
     ClientError,
+    CredentialRetrievalError,
     NoCredentialsError,
+    SSOError,
+    TokenRetrievalError,
 )
 
 from spotrain import contract
+from spotrain.clouds.history import NoHistory
 from spotrain.clouds.prices import RefreshError
 from spotrain.ledger.prices import Quote
 
@@ -23,12 +29,50 @@ PATIENCE: Final = Config(
     connect_timeout=10, read_timeout=20, retries={"mode": "standard", "total_max_attempts": 5}
 )
 """A throttled request waits longer each time, for about 20 s in all."""
+_LOGGED_OUT: Final = (
+    NoCredentialsError,
+    CredentialRetrievalError,
+    SSOError,
+    TokenRetrievalError,
+)
 IDENTITY: Final = f"{contract.SYSTEM_NAMESPACE}/{contract.PRICES_REFRESHER}"
-NEXT: Final[Mapping[str, str]] = {
-    "UnauthorizedOperation": f"give the role of {IDENTITY} ec2:DescribeSpotPriceHistory: pulumi up",
-    "RequestLimitExceeded": "the next run asks again",
-    "AuthFailure": f"check the pod identity association of {IDENTITY}, and that the region is on",
-}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asker:
+    """What somebody can do who is refused."""
+
+    error: type[Exception]
+    steps: Mapping[str, str]
+    """By EC2's error code."""
+    credentials: str
+    unreached: str
+
+
+_REFRESHER: Final = _Asker(
+    error=RefreshError,
+    steps={
+        "UnauthorizedOperation": f"give the role of {IDENTITY} ec2:DescribeSpotPriceHistory: "
+        "pulumi up",
+        "RequestLimitExceeded": "the next run asks again",
+        "AuthFailure": f"check the pod identity association of {IDENTITY}, and that the region is "
+        "on",
+    },
+    credentials=f"check the pod identity association of {IDENTITY}; a pod older than it has none",
+    unreached="the next run asks again; if none succeeds, check the way from the pod to EC2",
+)
+_LOG_IN: Final = "log in to AWS (aws sso login), or set AWS_PROFILE"
+_PERSON: Final = _Asker(
+    error=NoHistory,
+    steps={
+        "UnauthorizedOperation": "ask for the right ec2:DescribeSpotPriceHistory",
+        "RequestLimitExceeded": "try again in a minute",
+        "OptInRequired": "the region is not switched on for this account",
+        **dict.fromkeys(("AuthFailure", "ExpiredToken", "RequestExpired"), _LOG_IN),
+    },
+    credentials=_LOG_IN,
+    unreached="check the network, and that the region is one of AWS",
+)
 
 
 def connect(region: str) -> Any:
@@ -40,26 +84,55 @@ def spot_quotes(
     ec2: Any, types: Sequence[str], zones: Sequence[str], *, now: datetime
 ) -> list[Quote]:
     """The price of each type in each zone since it last changed; RefreshError where EC2 refuses."""
-    if not types:
-        return []
+    # From now on: one price each, not its history.
+    return list(_ask(ec2, types, zones, _REFRESHER, StartTime=now))
+
+
+def spot_history(
+    region: str, types: Sequence[str], zones: Sequence[str], since: datetime, until: datetime
+) -> list[Quote]:
+    """Every price from `since` to `until`, and those that held at `since`.
+
+    Raises:
+        NoHistory: nobody is logged in, or may not ask, or EC2 does not answer.
+    """
+    try:
+        ec2 = connect(region)
+    except BotoCoreError as error:
+        raise NoHistory(f"no way to ask EC2: {_line(error)}. Next: {_LOG_IN}.") from error
+    return list(_ask(ec2, types, zones, _PERSON, StartTime=since, EndTime=until))
+
+
+def region_of(zone: str) -> str | None:
+    """The region of a zone of AWS; None: the zone is of another cloud, or of none."""
+    found = re.fullmatch(r"([a-z]{2}(?:-[a-z]+)+-\d+)(?:[a-z]|-[a-z]{3}-\d+[a-z])", zone)
+    return found[1] if found else None
+
+
+def _ask(
+    ec2: Any, types: Sequence[str], zones: Sequence[str], asker: _Asker, **times: datetime
+) -> Iterator[Quote]:
+    if not types or not zones:
+        return
     pages = ec2.get_paginator("describe_spot_price_history").paginate(
         InstanceTypes=list(types),
         ProductDescriptions=list(PRODUCTS),
         Filters=[{"Name": "availability-zone", "Values": list(zones)}],
-        StartTime=now,  # answers what holds from now on: one price each, not its history
+        **times,
     )
     try:
-        return [quote for page in pages for quote in _quotes(page["SpotPriceHistory"])]
+        for page in pages:
+            yield from _quotes(page["SpotPriceHistory"])
     except ClientError as error:
         code = error.response.get("Error", {}).get("Code", "")
-        step = NEXT.get(code, "see the message")
-        raise RefreshError(f"EC2 tells no spot prices: {_line(error)} Next: {step}.") from error
-    except NoCredentialsError as error:
-        step = f"check the pod identity association of {IDENTITY}; a pod older than it has none"
-        raise RefreshError(f"EC2 tells no spot prices: {_line(error)}. Next: {step}.") from error
+        step = asker.steps.get(code, "see the message")
+        raise asker.error(f"EC2 tells no spot prices: {_line(error)} Next: {step}.") from error
+    except _LOGGED_OUT as error:
+        step = asker.credentials
+        raise asker.error(f"EC2 tells no spot prices: {_line(error)}. Next: {step}.") from error
     except BotoCoreError as error:
-        step = "the next run asks again; if none succeeds, check the way from the pod to EC2"
-        raise RefreshError(f"EC2 was not reached: {_line(error)} Next: {step}.") from error
+        step = asker.unreached
+        raise asker.error(f"EC2 was not reached: {_line(error)} Next: {step}.") from error
 
 
 def _quotes(records: Sequence[Mapping[str, Any]]) -> Iterator[Quote]:
