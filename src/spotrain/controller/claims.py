@@ -16,6 +16,9 @@ from spotrain.job import ElasticJob
 PRIORITIES: Final = {contract.PRIORITY_LOW: -1, contract.PRIORITY_HIGH: 1}
 """Order of the platform's priority classes; any other class, and none, counts as normal."""
 LIVING: Final = ("Pending", "Running")
+RESEARCHER_LIMIT: Final = "ResearcherLimit"
+RESEARCHER_LIMIT_TOO_LOW: Final = "ResearcherLimitTooLow"
+"""No other job's end helps: the job needs more than its researcher may ever hold."""
 
 
 def researcher(job: ElasticJob) -> str:
@@ -82,8 +85,8 @@ def over_limit(mine: Claim, board: Board, allowed: Share) -> Obstacle | None:
         f"{contract.LABEL_RESEARCHER}, setting jobs.max_gpus_per_researcher)."
     )
     if _is_too_large(mine, limit):
-        return Obstacle("ResearcherLimit", f"{rule} It can never start: lower minReplicas.")
-    return Obstacle("ResearcherLimit", f"{rule} It starts when others of theirs have ended.")
+        return Obstacle(RESEARCHER_LIMIT_TOO_LOW, f"{rule} It can never start: lower minReplicas.")
+    return Obstacle(RESEARCHER_LIMIT, f"{rule} It starts when others of theirs have ended.")
 
 
 def _is_too_large(claim: Claim, limit: int) -> bool:

@@ -30,6 +30,8 @@ CASCADE_SECONDS: Final = 60
 CLOCK_SECONDS: Final = 10
 """By which a node's clock may be behind, or its word that a pod was taken away late."""
 OUT_OF_MEMORY: Final = "OOMKilled"
+ANY_ERROR: Final = "Error"
+"""The kubelet's word for every exit code but 0: the code says more."""
 REPLACE_AFTER_SECONDS: Final = 5
 """A pod younger than this is replaced only then: a node that kills each pod at its start must not
 turn the controller into a loop without a pause."""
@@ -89,7 +91,8 @@ def find_disruptions(job: ElasticJob, observed: Observed, now: datetime) -> Disr
 
 
 def _cause(pod: PodView) -> str:
-    return pod.reason or (f"exit code {pod.exit_code}" if pod.exit_code else "disruption")
+    said = "" if pod.exit_code and pod.reason == ANY_ERROR else pod.reason
+    return said or (f"exit code {pod.exit_code}" if pod.exit_code else "disruption")
 
 
 def _mark(news: tuple[PodView, str], now: datetime) -> Disruption:

@@ -1,0 +1,112 @@
+"""Workers that fail by themselves: how often, with what, and when they are tried again."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from spotrain.controller.disruption import NODE_REASONS, OUT_OF_MEMORY, is_disrupted
+from spotrain.controller.failure import limit
+from spotrain.controller.model import PodView
+from spotrain.controller.status import RESTARTING
+from spotrain.explain.cause import Cause, Gravity, clock, ended
+from spotrain.explain.situation import Case
+from spotrain.job import limit_of, worker_container
+
+CODES: Final = {
+    126: "its command is no program",
+    127: "its command was not found in the image",
+    132: "it used an instruction that this processor lacks",
+    134: "it aborted",
+    137: "it was killed",
+    139: "it broke in native code (segmentation fault)",
+}
+"""What exit codes mean that a shell or a signal gives."""
+LONGEST: Final = 200
+
+
+def find_failures(case: Case) -> Iterator[Cause]:
+    failed = [pod for pod in case.pods if _has_failed(case, pod)]
+    starved = [pod for pod in failed if pod.reason == OUT_OF_MEMORY]
+    if starved:
+        yield _out_of_memory(case, starved[0])
+    others = [pod for pod in failed if pod.reason != OUT_OF_MEMORY]
+    if case.status.finished:
+        return  # the verdict quotes the others
+    restarting = case.condition(RESTARTING)
+    if restarting.status == "True" and restarting.reason == "BackingOff" and failed:
+        yield _crash_loop(case, (others or failed)[0], restarting.message)
+    elif case.job and case.status.restarts.failures > limit(case.job) and failed:
+        yield Cause(
+            reason="WorkerGivenUp",
+            gravity=Gravity.NOTED,
+            said=f"{failed[0].name} has failed once more than the {limit(case.job)} times that are "
+            f"forgiven, and is not replaced: {_ending(failed[0])} The others train on.",
+            command=f"spotrain logs {case.name} --worker {failed[0].index}",
+        )
+
+
+def find_full_disks(case: Case) -> Iterator[Cause]:
+    """Evictions for what the pod itself has used up come back with its replacement."""
+    evicted = [pod for pod in case.pods if pod.reason == "Evicted" and "ephemeral" in pod.message]
+    event = case.told("Evicted")
+    told = evicted[0].message if evicted else event.message if event else ""
+    if "ephemeral" in told.lower() and not case.status.finished:
+        yield Cause(
+            reason="DiskUsedUp",
+            gravity=Gravity.NOTED if case.trains else Gravity.BLOCKED,
+            said=f"Its node put a worker out: {ended(told)} Write large files to the shared volume "
+            "or an emptyDir of known size, not into the container.",
+            command=case.kubectl(f"edit elasticjob {case.name}"),
+        )
+
+
+def last_line(message: str) -> str:
+    """Where a traceback says what happened."""
+    lines = [line.strip() for line in message.strip().splitlines() if line.strip()]
+    return lines[-1][:LONGEST] if lines else ""
+
+
+def _has_failed(case: Case, pod: PodView) -> bool:
+    if pod.phase != "Failed" or pod.deleting or pod.reason in NODE_REASONS:
+        return False
+    return case.job is None or not is_disrupted(case.job, pod)
+
+
+def _ending(pod: PodView) -> str:
+    """A failed pod in one sentence: its code, what that means, and its last words."""
+    code = pod.exit_code
+    how = "without an exit code" if code is None else f"with exit code {code}"
+    meaning = f" ({CODES[code]})" if code in CODES else ""
+    said = last_line(pod.message)
+    return f"it ended {how}{meaning}" + (f": {ended(said)}" if said else ", and said nothing.")
+
+
+def _crash_loop(case: Case, pod: PodView, told: str) -> Cause:
+    total, mark = case.status.restarts.failures, case.status.last_failure
+    forgiven = limit(case.job) if case.job else 0
+    at = f" (last at {clock(mark.at)})" if mark else ""
+    _, found, again = told.rpartition("next try at ")
+    retry = f" It is tried again at {ended(again)}" if found else ""
+    times = "once" if total == 1 else f"{total} times"
+    return Cause(
+        reason="CrashLoop",
+        gravity=Gravity.NOTED if case.trains else Gravity.BLOCKED,
+        said=f"Its training has failed {times}{at}; {forgiven} failures are forgiven. {pod.name}: "
+        f"{_ending(pod)}{retry}",
+        command=f"spotrain logs {case.name} --worker {pod.index}",
+    )
+
+
+def _out_of_memory(case: Case, pod: PodView) -> Cause:
+    memory = None
+    if case.job:
+        template = case.job.template
+        container = template["spec"]["containers"][worker_container(template)]
+        memory = limit_of(container, "memory")
+    most = f" of {memory}" if memory else ""
+    return Cause(
+        reason="OutOfMemory",
+        gravity=Gravity.BLOCKED if not case.trains else Gravity.NOTED,
+        said=f"{pod.name} used more memory than its limit{most} and was killed; the next try needs "
+        "as much. Raise the limit (/dev/shm counts in it), or use fewer data loader workers.",
+        command=case.kubectl(f"edit elasticjob {case.name}"),
+    )

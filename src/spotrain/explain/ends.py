@@ -1,0 +1,66 @@
+"""Jobs that have ended, or that somebody has stopped."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from spotrain.controller.completion import (
+    BACKOFF_LIMIT_EXCEEDED,
+    DEADLINE_EXCEEDED,
+    MIN_REPLICAS_TIMEOUT,
+)
+from spotrain.controller.status import FAILED, SUCCEEDED, SUSPENDED
+from spotrain.explain.cause import Cause, Gravity, clock, ended
+from spotrain.explain.situation import Case
+
+BY_HAND: Final = "Suspended"
+"""The reason of the condition Suspended where the spec asks for it."""
+STEPS: Final = {
+    BACKOFF_LIMIT_EXCEEDED: "Mend the training and submit it again; it goes on from its checkpoint "
+    "where it keeps one.",
+    DEADLINE_EXCEEDED: "Submit it again with a longer activeDeadlineSeconds.",
+    MIN_REPLICAS_TIMEOUT: "Submit it again when there is room, with fewer minReplicas, or without "
+    "minReplicasTimeoutSeconds, which lets it wait.",
+}
+
+
+def find_end(case: Case) -> Iterator[Cause]:
+    at = case.status.completion_time
+    when = f" at {clock(at)}" if at else ""
+    if case.status.is_true(SUCCEEDED):
+        yield Cause(
+            reason="Succeeded",
+            gravity=Gravity.FINAL,
+            said=f"It has finished{when}: {ended(case.condition(SUCCEEDED).message)}",
+            command=f"spotrain describe {case.name}",
+        )
+    elif case.status.is_true(FAILED):
+        verdict = case.condition(FAILED)
+        step = STEPS.get(verdict.reason, "Its log has the rest.")
+        yield Cause(
+            reason=verdict.reason,
+            gravity=Gravity.FINAL,
+            said=f"It has failed{when}: {ended(verdict.message)} {step}",
+            command=f"spotrain logs {case.name}",
+        )
+
+
+def find_suspension(case: Case) -> Iterator[Cause]:
+    """Whoever has suspended it: its spec, or the controller, whose condition then says why."""
+    condition = case.condition(SUSPENDED)
+    if condition.status == "True" and condition.reason != BY_HAND:
+        yield Cause(
+            reason=condition.reason,
+            gravity=Gravity.BLOCKED,
+            said=ended(condition.message),
+            command=f"spotrain describe {case.name}",
+        )
+    if case.job is not None and case.job.suspend:
+        leaving = sum(pod.phase in ("Pending", "Running") for pod in case.pods)
+        rest = f" {leaving} of its workers are still saving and leaving." if leaving else ""
+        yield Cause(
+            reason="Suspended",
+            gravity=Gravity.BLOCKED,
+            said="It is suspended (spec.suspend is true): it holds no nodes and costs nothing "
+            f"until it is resumed; it then goes on from its last checkpoint.{rest}",
+            command=f"spotrain resume {case.name}",
+        )

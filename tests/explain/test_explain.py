@@ -1,0 +1,32 @@
+"""Each situation of the table is derived from its objects, and from nothing else."""
+
+import pytest
+
+from spotrain.explain import Gravity
+from tests.explain.situations import ROWS, Row
+
+every_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+
+
+@every_row
+def test_the_cause_is_derived_from_the_objects(row: Row) -> None:
+    found = row.scene().explanation()
+    assert tuple(cause.reason for cause in found.causes) == row.reasons, found.paragraph
+    assert found.next_command == row.next
+    assert [words for words in row.says if words not in found.paragraph] == [], found.paragraph
+
+
+@every_row
+def test_what_is_said_is_one_paragraph_of_whole_sentences(row: Row) -> None:
+    paragraph = row.scene().explanation().paragraph
+    assert "\n" not in paragraph
+    assert paragraph.endswith((".", "?"))
+    for slip in ("..", "  ", "None", "{", " .", ": ."):
+        assert slip not in paragraph.replace("...", "").replace("[{", ""), paragraph
+
+
+@every_row
+def test_the_graver_cause_comes_first(row: Row) -> None:
+    gravities = [cause.gravity for cause in row.scene().explanation().causes]
+    assert gravities == sorted(gravities)
+    assert all(isinstance(gravity, Gravity) for gravity in gravities)
