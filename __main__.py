@@ -55,6 +55,7 @@ platform = ElasticJobs(
         max_gpus_per_researcher=settings.jobs.max_gpus_per_researcher,
         pools=cloud.pools,
         image=cloud.images.controller,
+        training_image=cloud.images.training,
         kubernetes=cloud.kubernetes,
         after=(*cloud.ready, *jobs.ready),
     ),

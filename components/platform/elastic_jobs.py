@@ -29,6 +29,8 @@ class ElasticJobsArgs:
     pools: Sequence[Pool]
     image: pulumi.Input[str]
     """Controller image, by digest."""
+    training_image: pulumi.Input[str]
+    """For jobs that name none, by digest."""
     max_gpus_per_researcher: int | None
     """None: any number."""
     kubernetes: k8s.Provider
@@ -66,7 +68,10 @@ class ElasticJobs(pulumi.ComponentResource):
         pools = k8s.core.v1.ConfigMap(
             f"{name}-pools",
             metadata=_metadata(contract.POOLS_CONFIGMAP),
-            data={contract.POOLS_KEY: pools_document(args.pools)},
+            data={
+                contract.POOLS_KEY: pools_document(args.pools),
+                contract.TRAINING_IMAGE_KEY: args.training_image,
+            },
             opts=in_system,
         )
         service = self._coordinator_service(in_system)

@@ -80,6 +80,8 @@ people."""
 POOLS_CONFIGMAP: Final = "spotrain-pools"
 POOLS_KEY: Final = "pools.yaml"
 """Key of the pools ConfigMap: a YAML list, one mapping a pool, with the fields of `job.Pool`."""
+TRAINING_IMAGE_KEY: Final = "trainingImage"
+"""Key of the pools ConfigMap: the training image, by digest, of jobs that name none."""
 ENV_JOB_NAMESPACE: Final = "SPOTRAIN_JOB_NAMESPACE"
 """The controller's setting: the only namespace whose jobs it runs; empty: all."""
 ENV_MAX_GPUS: Final = "SPOTRAIN_MAX_GPUS_PER_RESEARCHER"
@@ -118,6 +120,9 @@ ENV_WAYS_BACK: Final = "SPOTRAIN_WAYS_BACK"
 and warm, separated by commas; unset: all. `cold` alone: every world gets new processes."""
 ENV_PRELOAD: Final = "SPOTRAIN_PRELOAD"
 """Modules, separated by commas, that warm starts find imported besides torch's."""
+
+ENV_OUTPUT: Final = "SPOTRAIN_OUTPUT"
+"""Folder of the job's results on the shared volume, which `spotrain submit` hands to the script."""
 
 # --- Environment of a rank, set by the agent ---------------------------------------------------
 ENV_CONTROL: Final = "SPOTRAIN_CONTROL"

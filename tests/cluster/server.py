@@ -21,6 +21,8 @@ from spotrain.agent import tether
 from spotrain.controller.kube import Kube
 
 ADMIN_TOKEN = "admin-of-tests"
+RESEARCHER = "ada"
+RESEARCHER_TOKEN = "researcher-of-tests"
 ISSUER = "https://tests.invalid"
 START_SECONDS = 60.0
 AUDIT_POLICY = f"""
@@ -85,7 +87,11 @@ class ApiServer:
 def etcd_for_api_server(binaries: Path, folder: Path) -> Iterator[ApiServer]:
     """Start etcd; the API server over it is `running()` as often as a test wants."""
     (folder / "audit-policy.yaml").write_text(AUDIT_POLICY)
-    (folder / "tokens").write_text(f'{ADMIN_TOKEN},admin,admin,"system:masters"\n')
+    people = (
+        f'{ADMIN_TOKEN},admin,admin,"system:masters"\n'
+        f'{RESEARCHER_TOKEN},{RESEARCHER},{RESEARCHER},"{contract.RESEARCHERS_GROUP}"\n'
+    )
+    (folder / "tokens").write_text(people)
     _write_key(folder / "accounts.key")
     with _etcd(binaries, folder) as etcd:
         server = ApiServer(

@@ -1,22 +1,46 @@
-"""The researcher's verbs against a real API server."""
+"""The researcher's verbs, with a researcher's rights, against a real API server."""
 
+import asyncio
+import signal
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
-from spotrain import kinds
-from tests.cluster.cluster import Namespace
-from tests.cluster.command_line import Person
-from tests.cluster.server import ADMIN_TOKEN, ApiServer
+from spotrain import contract, kinds
+from tests.cluster.cluster import Namespace, remove
+from tests.cluster.command_line import LIMIT_SECONDS, Person
+from tests.cluster.researchers import IMAGE, admit_researchers, offer_pools
+from tests.cluster.server import RESEARCHER, RESEARCHER_TOKEN, ApiServer
 
 pytestmark = pytest.mark.cluster
 
 
 @pytest.fixture
-def person(namespace: Namespace, tmp_path: Path) -> Person:
-    kubeconfig = namespace.server.kubeconfig(namespace.name, ADMIN_TOKEN)
-    return Person(kubeconfig, namespace.name, tmp_path)
+async def person(namespace: Namespace, tmp_path: Path) -> AsyncIterator[Person]:
+    """Nobody acts on the jobs of the namespace: there is no controller."""
+    await admit_researchers(namespace)
+    await offer_pools(namespace.kube)
+    kubeconfig = namespace.server.kubeconfig(namespace.name, RESEARCHER_TOKEN)
+    yield Person(kubeconfig, namespace.name, tmp_path)
+    await remove(
+        namespace.kube, kinds.CONFIG_MAPS, contract.SYSTEM_NAMESPACE, contract.POOLS_CONFIGMAP
+    )
+
+
+async def tell(namespace: Namespace, name: str, **status: Any) -> None:
+    """As the controller would."""
+    await namespace.kube.patch(
+        kinds.JOBS, namespace.name, name, {"status": status}, subresource="status"
+    )
+
+
+async def spec_of(namespace: Namespace, name: str) -> dict[str, Any]:
+    spec: dict[str, Any] = (await namespace.kube.get(kinds.JOBS, namespace.name, name))["spec"]
+    return spec
 
 
 async def test_list_shows_every_job_to_people_and_to_programs(
@@ -27,10 +51,8 @@ async def test_list_shows_every_job_to_people_and_to_programs(
     assert "spotrain submit" in empty.err
     for name in ("digits", "words"):
         await namespace.submit(name, 2)
-    status = {"state": "Running", "progress": {"step": 1234, "at": "2026-01-01T00:00:00Z"}}
-    await namespace.kube.patch(
-        kinds.JOBS, namespace.name, "words", {"status": status}, subresource="status"
-    )
+    progress = {"step": 1234, "at": "2026-01-01T00:00:00Z"}
+    await tell(namespace, "words", state="Running", progress=progress)
     table = await person.types("list")
     assert "1,234" in table.out
     assert max(map(len, table.out.splitlines())) <= 80
@@ -40,8 +62,136 @@ async def test_list_shows_every_job_to_people_and_to_programs(
     assert [job["step"] for job in listed] == [None, 1234]
 
 
-async def test_who_may_not_is_told_whom_to_ask(server: ApiServer, person: Person) -> None:
+async def test_a_job_goes_through_its_life_by_the_verbs(
+    namespace: Namespace, person: Person
+) -> None:
+    """Submitted, scaled, stopped, resumed, described, deleted: each verb names the next."""
+    words = ("submit", "exp1", "--gpus", "4", "--gpu-type", "t4", "--min-gpus", "2")
+    script = ("--", "imagenet.py", "--lr", "0.1")
+    dry = await person.types(*words, "--dry-run", *script)
+    assert (await person.types("list", "-o", "name")).out == ""
+    sent = await person.types(*words, *script)
+    assert (sent.code, sent.err) == (0, "")
+    assert "4 workers of 1 GPU" in sent.out
+    assert "spotrain status exp1" in sent.out
+    made = await namespace.kube.get(kinds.JOBS, namespace.name, "exp1")
+    assert made["metadata"]["labels"] == {contract.LABEL_RESEARCHER: RESEARCHER}
+    shown = yaml.safe_load(dry.out)
+    shown["metadata"]["name"] = "twin"
+    twin = await namespace.kube.create(kinds.JOBS, namespace.name, shown)
+    assert twin["spec"] == made["spec"]
+    assert (await person.types("delete", "twin")).code == 0
+    (container,) = made["spec"]["replicaSpecs"]["Worker"]["template"]["spec"]["containers"]
+    assert (container["image"], container["args"]) == (IMAGE, list(script[1:]))
+
+    assert (await person.types("scale", "exp1", "--gpus", "8")).code == 0
+    scaled = await spec_of(namespace, "exp1")
+    assert (scaled["replicaSpecs"]["Worker"]["replicas"], scaled["maxReplicas"]) == (8, 8)
+    assert (await person.types("stop", "exp1")).code == 0
+    assert (await spec_of(namespace, "exp1"))["suspend"] is True
+    assert (await person.types("resume", "exp1")).code == 0
+    assert (await spec_of(namespace, "exp1"))["suspend"] is False
+    described = await person.types("describe", "exp1")
+    assert "imagenet.py --lr 0.1" in described.out
+    assert max(map(len, described.out.splitlines())) <= 80
+    whole = (await person.types("describe", "exp1", "-o", "yaml")).document
+    assert isinstance(whole, dict)
+    assert whole["kind"] == contract.KIND
+    assert (await person.types("delete", "exp1")).out == "deleted exp1\n"
+    assert (await person.types("list", "-o", "name")).out == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        pytest.param("status digit", 4, "Did you mean digits?", id="near-name"),
+        pytest.param("describe zzz", 4, "There are digits.", id="unknown-name"),
+        pytest.param("delete digits zzz", 4, "zzz", id="one-name-of-two"),
+        pytest.param("submit digits --gpus 1 --gpu-type t4 -- x.py", 5, "another name", id="taken"),
+        pytest.param("submit a --gpus 1 --gpu-type h100 -- x.py", 2, "a100, t4", id="gpu-type"),
+        pytest.param("submit a --gpus 1 -- x.py", 2, "a100, t4", id="no-gpu-type"),
+        pytest.param("submit a --gpus 9 --gpu-type t4 -- x.py", 2, "--gpus 8", id="too-many"),
+        pytest.param("submit A_b --gpus 1 --gpu-type t4 -- x.py", 2, "lower-case", id="bad-name"),
+        pytest.param(
+            "submit a --gpus 1 --min-gpus 2 --gpu-type t4 -- x.py", 2, "more than", id="min-gpus"
+        ),
+        pytest.param("submit a --gpus 1 --gpu-type t4 --env X -- x", 2, "NAME=VALUE", id="env"),
+        pytest.param("submit a --gpus 1 --gpu-type t4 --budget 0 -- x", 2, "above 0", id="budget"),
+        pytest.param("submit a --gpus 1 --gpu-type t4 --pool p -- x", 2, "t4-spot", id="pool"),
+        pytest.param("scale digits --gpus 1", 2, "--min-gpus", id="below-min"),
+        pytest.param("list --namespace default", 3, "spotrain:researchers", id="no-right"),
+        pytest.param("list --context other", 3, "other", id="no-context"),
+    ],
+)
+async def test_what_cannot_be_is_told_in_one_line_and_nothing_is_done(
+    namespace: Namespace, person: Person, words: str, code: int, says: str
+) -> None:
+    before = await namespace.submit("digits", 2)
+    refused = await person.types(*words.split())
+    assert (refused.code, refused.out) == (code, ""), refused
+    assert says in refused.err
+    assert refused.err.startswith("spotrain: ")
+    assert refused.err.count("\n") == 1
+    jobs, _ = await namespace.kube.list_all(kinds.JOBS, namespace.name)
+    assert [job["metadata"]["resourceVersion"] for job in jobs] == [
+        before["metadata"]["resourceVersion"]
+    ]
+
+
+async def test_a_job_that_has_ended_is_neither_stopped_nor_resumed_nor_scaled(
+    namespace: Namespace, person: Person
+) -> None:
+    await namespace.submit("digits", 2)
+    condition = {"type": "Succeeded", "status": "True", "reason": "Done", "message": "all done"}
+    await tell(namespace, "digits", state="Succeeded", conditions=[condition])
+    for words in ("stop digits", "resume digits", "scale digits --gpus 2"):
+        refused = await person.types(*words.split())
+        assert (refused.code, refused.out) == (5, "")
+        assert "Succeeded" in refused.err
+
+
+async def test_who_is_not_known_or_not_there_is_told_what_to_do(
+    server: ApiServer, person: Person
+) -> None:
     stranger = replace(person, kubeconfig=server.kubeconfig("stranger", "nobody-knows-this"))
     refused = await stranger.types("list")
     assert refused.code == 3
     assert "Log in again" in refused.err
+    nowhere = yaml.safe_load(person.kubeconfig.read_text())
+    nowhere["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
+    (person.folder / "nowhere").write_text(yaml.safe_dump(nowhere))
+    lost = await replace(person, kubeconfig=person.folder / "nowhere").types("list")
+    assert lost.code == 3
+    assert "cannot be reached" in lost.err
+
+
+@pytest.mark.parametrize(("end", "code"), [("Succeeded", 0), ("Failed", 1)])
+async def test_status_watch_tells_each_change_and_ends_with_the_job(
+    namespace: Namespace, person: Person, end: str, code: int
+) -> None:
+    await namespace.submit("digits", 2)
+    process = await person.starts("status", "digits", "--watch")
+    assert process.stdout
+    async with asyncio.timeout(LIMIT_SECONDS):
+        assert b"Pending" in await process.stdout.readline()
+        await tell(namespace, "digits", state="Running")
+        assert b"Running" in await process.stdout.readline()
+        condition = {"type": end, "status": "True", "reason": "Over"}
+        await tell(namespace, "digits", state=end, conditions=[condition])
+        assert end.encode() in await process.stdout.readline()
+        assert await process.wait() == code
+
+
+async def test_ctrl_c_leaves_the_display_and_not_the_job(
+    namespace: Namespace, person: Person
+) -> None:
+    await namespace.submit("digits", 2)
+    process = await person.starts("status", "digits", "--watch")
+    assert process.stdout
+    async with asyncio.timeout(LIMIT_SECONDS):
+        await process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        _, err = await process.communicate()
+    assert process.returncode == 130
+    assert b"Traceback" not in err
+    assert (await spec_of(namespace, "digits"))["suspend"] is False

@@ -16,6 +16,7 @@ from stacks.recorder import Recording, record
 JOBS = "jobs"
 """The job namespace; tests/controller/builders.py has its jobs in it."""
 IMAGE = "example/controller@sha256:" + "0" * 64
+TRAINING_IMAGE = "example/training@sha256:" + "1" * 64
 
 
 def pool(**changes: Any) -> Pool:
@@ -43,7 +44,7 @@ def cloud(kubernetes: k8s.Provider, **changes: Any) -> Cloud:
         "alert_receiver": None,
         "prices": None,
         "job_credentials": None,
-        "images": ImageReferences(training=IMAGE, controller=IMAGE),
+        "images": ImageReferences(training=TRAINING_IMAGE, controller=IMAGE),
         "ready": (),
         "outputs": {},
     }
@@ -89,6 +90,7 @@ def elastic_jobs(max_gpus_per_researcher: int | None = None) -> Recording:
                 job_namespace=JOBS,
                 pools=[pool()],
                 image=IMAGE,
+                training_image=TRAINING_IMAGE,
                 max_gpus_per_researcher=max_gpus_per_researcher,
                 kubernetes=kube,
                 after=(),

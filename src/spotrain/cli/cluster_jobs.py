@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from spotrain.cli.cluster import Cluster
-from spotrain.cli.jobs import no_such_job
-from spotrain.cli.refusals import NotThere
+from spotrain.cli.errors import INTERRUPTED, UserError
+from spotrain.cli.jobs import name_taken, no_such_job
+from spotrain.cli.refusals import NotThere, Taken
 from spotrain.kinds import JOBS, Object
 
 
@@ -26,7 +27,17 @@ class ClusterJobs:
             raise self._unknown(name) from None
 
     def create(self, document: Mapping[str, Any]) -> Object:
-        return self.cluster.create(JOBS, document)
+        name = document["metadata"]["name"]
+        where = f"in namespace {self.cluster.namespace!r}"
+        try:
+            return self.cluster.create(JOBS, document)
+        except Taken:
+            raise name_taken(name, where) from None
+        except KeyboardInterrupt:
+            raise UserError(
+                f"interrupted while {name} was sent: whether it was taken, spotrain list tells.",
+                exit_code=INTERRUPTED,
+            ) from None
 
     def patch(self, name: str, change: Mapping[str, Any]) -> Object:
         try:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any, Final, Protocol
 
-from spotrain.cli.refusals import NotThere
+from spotrain.cli.refusals import NotThere, Taken
 from spotrain.kinds import Object
 
 SHOWN: Final = 8
@@ -54,3 +54,10 @@ def no_such_job(name: str, known: Sequence[str], where: str) -> NotThere:
     else:
         hint = "There is none at all: spotrain submit makes one."
     return NotThere(f"there is no job {name!r} {where}. {hint}")
+
+
+def name_taken(name: str, where: str) -> Taken:
+    return Taken(
+        f"there is already a job {name!r} {where}: choose another name, or remove that one with "
+        f"spotrain delete {name}."
+    )

@@ -16,7 +16,14 @@ from spotrain.cli.errors import UserError
 
 PROGRAM: Final = "spotrain"
 VERBS: Final[Mapping[str, str]] = {
+    "submit": "Train: send a job of so many GPUs, which runs SCRIPT in every worker.",
     "list": "The jobs: what each is doing, and how far it is.",
+    "status": "What one job is doing, how far it is, what it cost, and why it waits.",
+    "describe": "All of one job: what it runs, its conditions, worlds and places.",
+    "stop": "Suspend a job: it saves, and gives its nodes back.",
+    "resume": "Go on with a stopped job, from its last checkpoint.",
+    "scale": "Change the number of GPUs of a job while it trains.",
+    "delete": "Remove jobs; what they wrote under output/ stays.",
 }
 """Every verb with the first line of its help, in the order in which a newcomer meets them."""
 

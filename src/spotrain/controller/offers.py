@@ -7,14 +7,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from spotrain import contract
-from spotrain.job import ElasticJob, Offer, Pool, Price
+from spotrain.job import CAPACITIES, ElasticJob, Offer, Pool, Price
 
-CAPACITIES: Final = {
-    "spotThenOnDemand": (contract.CAPACITY_SPOT, contract.CAPACITY_ON_DEMAND),
-    "spot": (contract.CAPACITY_SPOT,),
-    "onDemand": (contract.CAPACITY_ON_DEMAND,),
-}
-"""What a job may buy, the first choice first."""
 PRICE_HOURS: Final = 6
 """A price that was told longer ago counts no more. The refresher asks every half hour, so a price
 of that age is one that the cloud no longer tells."""

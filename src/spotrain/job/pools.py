@@ -3,14 +3,23 @@
 The stack writes them to a ConfigMap, so that the controller needs to know no cloud.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import yaml
 from pydantic import Field, Strict, ValidationError
 
 from spotrain import contract
 from spotrain.job.documents import InvalidDocument, Name, Problem, Section, explain, without_nulls
+from spotrain.job.spec import CapacityPolicy
+
+CAPACITIES: Final[Mapping[CapacityPolicy, tuple[str, ...]]] = {
+    "spotThenOnDemand": (contract.CAPACITY_SPOT, contract.CAPACITY_ON_DEMAND),
+    "spot": (contract.CAPACITY_SPOT,),
+    "onDemand": (contract.CAPACITY_ON_DEMAND,),
+}
+"""What a job may buy, the first choice first."""
 
 
 class PoolsError(InvalidDocument):

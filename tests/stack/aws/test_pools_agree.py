@@ -43,6 +43,15 @@ def offered_pools(recording: Recording, find: Any) -> list[dict[str, Any]]:
     return pools
 
 
+def test_jobs_that_name_no_image_get_the_one_that_the_stack_outputs(
+    recording: Recording, find: Any
+) -> None:
+    config = find.one(recording, "kubernetes:core/v1:ConfigMap", "elastic-jobs-pools")
+    image = config.inputs["data"][contract.TRAINING_IMAGE_KEY]
+    assert image == recording.outputs["trainingImage"]
+    assert "@sha256:" in image
+
+
 def test_pools_are_the_stack_files_pools_zone_by_zone(
     recording: Recording, settings: AwsSettings
 ) -> None:

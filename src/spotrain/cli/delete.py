@@ -1,0 +1,25 @@
+"""`spotrain delete`."""
+
+from typing import Annotated
+
+import typer
+
+from spotrain.cli import jobs
+from spotrain.cli.options import Context, Namespace
+
+
+def command(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of jobs.")],
+    context: Context = None,
+    namespace: Namespace = None,
+) -> None:
+    """Remove jobs; what they wrote under output/ stays.
+
+    Their workers are told to leave, and save. If one of the names is unknown, none is removed.
+    """
+    with jobs.opened(context=context, namespace=namespace) as opened:
+        for name in names:
+            opened.get(name)
+        for name in names:
+            opened.delete(name)
+            print(f"deleted {name}", flush=True)

@@ -1,0 +1,109 @@
+"""A job in words: one line of it, and the facts below that line."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from spotrain.cli.job_view import JobView
+from spotrain.cli.wording import ago, count, dollars, percent, rate, span
+from spotrain.controller.status import Restarts
+
+
+def headline(seen: JobView) -> str:
+    """digits: Running, 3 of 3 workers, world 4, step 1,234."""
+    status = seen.status
+    parts = [f"{seen.name}: {seen.state}"]
+    if not status.finished:
+        wanted = f" of {seen.job.replicas}" if seen.job else ""
+        parts.append(f"{status.workers.ready}{wanted} workers")
+    if status.world:
+        parts.append(f"world {status.world.number}")
+    if status.progress:
+        parts.append(f"step {status.progress.step:,}")
+    return ", ".join(parts)
+
+
+def facts(seen: JobView, now: datetime) -> Iterator[tuple[str, str]]:
+    """What is known of the job, each with its word; nothing is said of what is not."""
+    status = seen.status
+    yield "state", _state(seen, now)
+    if seen.job:
+        yield "workers", _workers(seen)
+    if status.offer:
+        zone = status.offer.zone or "any zone"
+        since = (
+            f", for {span((now - status.offer.since).total_seconds())}"
+            if status.offer.since
+            else ""
+        )
+        yield "place", f"{status.offer.pool}, {zone}{since}"
+    if status.world:
+        members = count(status.world.size, "worker")
+        formed = ago(status.world.since, now)
+        yield "world", f"number {status.world.number}, {members}, formed {formed}"
+    if status.progress:
+        yield "progress", _progress(seen, now)
+    yield "restarts", restarts(status.restarts)
+    if seen.totals.useful_share is not None:
+        share = percent(seen.totals.useful_share)
+        yield "useful", f"{share} of the time since it wanted to train (ETTR)"
+    if seen.totals.usd is not None:
+        yield "cost", _cost(seen)
+    if status.last_stall:
+        stall = status.last_stall
+        said = stall.message or "no rank could be asked why"
+        yield "last hang", f"{ago(stall.at, now)}, world {stall.world}: {said}"
+    if status.last_disruption:
+        taken = status.last_disruption
+        node = f" on {taken.node}" if taken.node else ""
+        yield "last loss", f"{ago(taken.at, now)}, {taken.pod}{node}: {taken.reason}"
+    why = seen.why
+    if why and why.message:
+        yield "why", why.message
+
+
+def restarts(counted: Restarts) -> str:
+    causes = [
+        (counted.failures + counted.in_place, "failure"),
+        (counted.disruptions, "disruption"),
+        (counted.growths, "growth"),
+    ]
+    said = [count(number, noun) for number, noun in causes if number]
+    return ", ".join(said) or "none"
+
+
+def _state(seen: JobView, now: datetime) -> str:
+    status = seen.status
+    if status.completion_time:
+        return f"{seen.state}, {ago(status.completion_time, now)}"
+    why = seen.why
+    since = why.last_transition_time if why else None
+    return f"{seen.state} for {span((now - since).total_seconds())}" if since else seen.state
+
+
+def _workers(seen: JobView) -> str:
+    job = seen.job
+    assert job
+    ready = f"{seen.status.workers.ready} of {job.replicas} ready"
+    limits = f"{job.min_replicas} to {job.max_replicas} allowed"
+    gpu = (job.placement.gpu or "GPU").upper() if job.gpus_per_worker else ""
+    each = f", {job.gpus_per_worker} x {gpu} each" if gpu else ""
+    return f"{ready}, {limits}{each}"
+
+
+def _progress(seen: JobView, now: datetime) -> str:
+    progress = seen.status.progress
+    assert progress
+    said = f"step {progress.step:,}, {ago(progress.at, now)}"
+    if seen.steps_per_second:
+        said += f"; {rate(seen.steps_per_second)} steps/s"
+    if seen.samples_per_second:
+        said += f", {rate(seen.samples_per_second)} samples/s"
+    return said
+
+
+def _cost(seen: JobView) -> str:
+    totals = seen.totals
+    said = f"{dollars(totals.usd)} so far"
+    if totals.list_usd:
+        said += f"; the same nodes on demand {dollars(totals.list_usd)}"
+    return said

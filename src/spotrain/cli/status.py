@@ -1,0 +1,58 @@
+"""`spotrain status`."""
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from spotrain.cli import jobs, live, output
+from spotrain.cli.errors import JOB_FAILED
+from spotrain.cli.job_text import facts
+from spotrain.cli.job_view import JobView, view
+from spotrain.cli.options import Context, Format, JobName, Namespace, Output
+from spotrain.controller.status import FAILED
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+def command(
+    name: JobName,
+    watch: Annotated[
+        bool, typer.Option("--watch", "-w", help="Follow it until it has ended; 1 if it failed.")
+    ] = False,
+    context: Context = None,
+    namespace: Namespace = None,
+    form: Output = Format.table,
+) -> None:
+    """What one job is doing, how far it is, what it cost, and why it waits."""
+    with jobs.opened(context=context, namespace=namespace) as opened:
+        if watch:
+            watch_to_end(opened, name)
+            return
+        seen = view(opened.get(name))
+    output.answer(seen.summary(), form, names=[name], table=lambda: draw(seen))
+
+
+def watch_to_end(opened: jobs.Jobs, name: str) -> None:
+    """Show the job until it has ended. Exits with 1 where it failed."""
+    last = live.follow(map(view, opened.watch(name)), draw, until=lambda seen: seen.status.finished)
+    if last is None or not last.status.finished:
+        output.say(f"{name} was deleted.")
+        raise typer.Exit(JOB_FAILED)
+    if last.status.is_true(FAILED):
+        output.say(f"{name} failed. Next: spotrain describe {name}")
+        raise typer.Exit(JOB_FAILED)
+
+
+def draw(seen: JobView) -> "RenderableType":
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=False, pad_edge=False, title_justify="left")
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row("job", Text(seen.name))
+    for word, said in facts(seen, datetime.now(UTC)):
+        table.add_row(word, Text(said))
+    return table

@@ -1,0 +1,114 @@
+"""The ElasticJob of a submission: a pure function of what was asked for."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from spotrain import contract
+from spotrain.cli.errors import UserError
+from spotrain.cli.sizing import Size
+from spotrain.job import CapacityPolicy, InvalidDocument, parse_job
+from spotrain.kinds import Object
+
+
+@dataclass(frozen=True, kw_only=True)
+class Submission:
+    name: str
+    namespace: str
+    researcher: str
+    gpu: str
+    size: Size
+    image: str
+    is_platform_image: bool
+    """The platform's own training image: its user is known, so the pod can be held to it."""
+    arguments: Sequence[str]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    secrets: Sequence[str] = ()
+    """Names of secrets, all of whose keys become variables."""
+    pools: Sequence[str] = ()
+    capacity: CapacityPolicy = "spotThenOnDemand"
+    max_dollars: float | None = None
+
+
+def build_job(asked: Submission) -> Object:
+    """What is sent to the API server. Raises UserError where no such job can be."""
+    placement: Object = {"gpu": asked.gpu}
+    if asked.pools:
+        placement["pools"] = list(asked.pools)
+    if asked.capacity != "spotThenOnDemand":
+        placement["capacity"] = asked.capacity
+    spec: Object = {
+        "minReplicas": asked.size.min_workers,
+        "maxReplicas": asked.size.workers,
+        "placement": placement,
+    }
+    if asked.max_dollars is not None:
+        spec["budget"] = {"maxDollars": asked.max_dollars}
+    spec["replicaSpecs"] = {
+        contract.WORKER: {"replicas": asked.size.workers, "template": {"spec": _pod(asked)}}
+    }
+    job = {
+        "apiVersion": contract.API_VERSION,
+        "kind": contract.KIND,
+        "metadata": {
+            "name": asked.name,
+            "namespace": asked.namespace,
+            "labels": {contract.LABEL_RESEARCHER: asked.researcher},
+        },
+        "spec": spec,
+    }
+    refuse_unusable(job)
+    return job
+
+
+def refuse_unusable(job: Mapping[str, Any]) -> None:
+    """Raises UserError, with every fault in one line, where the document is no usable job."""
+    try:
+        parse_job(job)
+    except InvalidDocument as error:
+        faults = [f"{path}: {said}" if path else said for path, said in error.problems]
+        raise UserError(f"this job cannot be: {' '.join(faults)}") from None
+
+
+def output_folder(name: str) -> str:
+    """Where the job's results go, as its workers see it."""
+    return f"{contract.VOLUME_MOUNT}/{contract.OUTPUT_DIR}/{name}"
+
+
+def _pod(asked: Submission) -> Object:
+    security: Object = {"seccompProfile": {"type": "RuntimeDefault"}}
+    if asked.is_platform_image:
+        user = contract.JOB_UID
+        security |= {"runAsNonRoot": True, "runAsUser": user, "runAsGroup": user}
+    claim = {"claimName": contract.VOLUME_CLAIM}
+    return {
+        "securityContext": security,
+        "containers": [_container(asked)],
+        "volumes": [{"name": contract.VOLUME_CLAIM, "persistentVolumeClaim": claim}],
+    }
+
+
+def _container(asked: Submission) -> Object:
+    folder = {contract.ENV_OUTPUT: output_folder(asked.name)}
+    container: Object = {
+        "name": contract.WORKER_CONTAINER,
+        "image": asked.image,
+        "args": list(asked.arguments),
+        "env": [
+            {"name": name, "value": value}
+            for name, value in {**folder, **asked.environment}.items()
+        ],
+    }
+    if asked.secrets:
+        container["envFrom"] = [{"secretRef": {"name": name}} for name in asked.secrets]
+    if asked.size.gpus_per_worker:
+        limits = {contract.GPU_RESOURCE: asked.size.gpus_per_worker}
+        container["resources"] = {"limits": limits}
+    container["securityContext"] = {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    container["volumeMounts"] = [
+        {"name": contract.VOLUME_CLAIM, "mountPath": contract.VOLUME_MOUNT}
+    ]
+    return container

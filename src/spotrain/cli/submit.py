@@ -1,0 +1,129 @@
+"""`spotrain submit`."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from spotrain.cli import output
+from spotrain.cli.cluster import connected
+from spotrain.cli.cluster_jobs import ClusterJobs
+from spotrain.cli.errors import UserError
+from spotrain.cli.options import Context, Format, JobName, Namespace, Output
+from spotrain.cli.platform import read_platform, whoami
+from spotrain.cli.sizing import choose_size, fitting_pools
+from spotrain.cli.status import watch_to_end
+from spotrain.cli.submission import Submission, build_job
+from spotrain.cli.wording import count
+from spotrain.job import CapacityPolicy
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+def command(
+    name: JobName,
+    arguments: Annotated[
+        list[str],
+        typer.Argument(metavar="-- SCRIPT [ARGUMENTS]...", help="What each worker runs."),
+    ],
+    gpus: Annotated[int, typer.Option(min=1, help="GPUs of all workers together.")],
+    gpu_type: Annotated[
+        str | None, typer.Option(help="As spotrain gpus lists them; needless if there is one.")
+    ] = None,
+    min_gpus: Annotated[
+        int | None, typer.Option(min=1, help="Below it the job waits; default: one worker's.")
+    ] = None,
+    image: Annotated[str | None, typer.Option(help="Default: the platform's own.")] = None,
+    env: Annotated[
+        list[str] | None, typer.Option("--env", metavar="NAME=VALUE", help="May be repeated.")
+    ] = None,
+    secret: Annotated[
+        list[str] | None,
+        typer.Option("--secret", metavar="NAME", help="Its keys become variables. Repeatable."),
+    ] = None,
+    pool: Annotated[
+        list[str] | None, typer.Option("--pool", help="Only these pools. Repeatable.")
+    ] = None,
+    capacity: Annotated[
+        CapacityPolicy, typer.Option(help="Which nodes to buy, in which order.")
+    ] = "spotThenOnDemand",
+    budget: Annotated[
+        float | None, typer.Option(metavar="USD", help="The job is stopped when it has cost it.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Write what would be sent, and send nothing.")
+    ] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Stay and show the job until it has ended.")
+    ] = False,
+    context: Context = None,
+    namespace: Namespace = None,
+    form: Output = Format.table,
+) -> None:
+    """Train: send a job of so many GPUs, which runs SCRIPT in every worker.
+
+    The script finds the name of its output folder in $SPOTRAIN_OUTPUT; an argument may hold it as
+    '$(SPOTRAIN_OUTPUT)'.
+    """
+    if budget is not None and not budget > 0:
+        raise UserError(f"--budget {budget:g}: give an amount of dollars above 0.")
+    with connected(context, namespace) as cluster:
+        platform = read_platform(cluster)
+        usable = fitting_pools(
+            platform.pools,
+            gpu=gpu_type,
+            gpus=gpus,
+            names=pool or [],
+            capacity=capacity,
+        )
+        if not (image or platform.training_image):
+            raise UserError("the platform names no training image; name one by --image.")
+        asked = Submission(
+            name=name,
+            namespace=cluster.namespace,
+            researcher=whoami(cluster),
+            gpu=usable[0].gpu,
+            size=choose_size(usable, gpus=gpus, min_gpus=min_gpus),
+            image=image or platform.training_image,
+            is_platform_image=image is None,
+            arguments=arguments,
+            environment=read_environment(env or []),
+            secrets=secret or [],
+            pools=pool or [],
+            capacity=capacity,
+            max_dollars=budget,
+        )
+        document = build_job(asked)
+        if dry_run:
+            output.answer(document, _written(form), names=[name], table=_no_table)
+            return
+        jobs = ClusterJobs(cluster)
+        made = jobs.create(document)
+        if form is Format.table:
+            workers = count(asked.size.workers, "worker")
+            each = f" of {asked.size.gpus_per_worker} GPU" if asked.size.gpus_per_worker else ""
+            print(f"submitted {name}: {workers}{each}. Next: spotrain status {name} --watch")
+        else:
+            output.answer(made, form, names=[name], table=_no_table)
+        if follow:
+            watch_to_end(jobs, name)
+
+
+def read_environment(pairs: Sequence[str]) -> dict[str, str]:
+    """NAME=VALUE each. Raises UserError."""
+    found = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not (name and equals):
+            raise UserError(f"--env {pair!r} has not the form NAME=VALUE.")
+        found[name] = value
+    return found
+
+
+def _written(form: Format) -> Format:
+    return Format.yaml if form is Format.table else form
+
+
+def _no_table() -> "RenderableType":
+    raise AssertionError("a document is written as YAML")
