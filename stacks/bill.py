@@ -52,7 +52,7 @@ class PoolPrice:
 
 @dataclass(frozen=True, kw_only=True)
 class Bill:
-    """What a preview and docs/cost.md show."""
+    """What a preview and docs/stack-cost.md show."""
 
     fixed: tuple[FixedCost, ...] = ()
     pools: tuple[PoolPrice, ...] = ()

@@ -45,9 +45,9 @@ class Storage(Section):
     throughput: Literal["bursting", "elastic"] = "bursting"
     """`bursting` (default: paid with the stored bytes) or `elastic` (fast at any size, about $0.03
     per GB read and $0.06 per GB written). Bursting lets each GiB that is stored be written at
-    50 KiB/s or read at 150 KiB/s, and more for some hours a day. docs/cost.md works an example out.
-    In both, files that nobody read for 30 days go to EFS's Infrequent Access class, and come back
-    when they are read (docs/data.md)."""
+    50 KiB/s or read at 150 KiB/s, and more for some hours a day. docs/stack-cost.md works an
+    example out. In both, files that nobody read for 30 days go to EFS's Infrequent Access class,
+    and come back when they are read (docs/data.md)."""
     backup: Flag = False
     """Nightly backups by AWS Backup, in a vault with a key of its own; default false, as data sets
     usually have a source elsewhere. Of the file system only: the bucket keeps for a week what was
@@ -77,8 +77,8 @@ class Storage(Section):
     """An S3 bucket for data sets and checkpoints, mounted by jobs as the claim `bucket`, and
     written directly by those whose output is s3://<bucket>/output/...; default false. Bytes at
     rest cost a thirteenth of EFS and traffic nothing, but each opening of a file does: pack small
-    files into large ones (docs/cost.md). Files in the mount are written once, from start to end,
-    and cannot be renamed."""
+    files into large ones (docs/stack-cost.md). Files in the mount are written once, from start to
+    end, and cannot be renamed."""
     bucket_cache_gib: Annotated[Whole, Field(ge=1, le=10_000)] = 50
     """GiB of a node's disk in which it keeps what it has read from the bucket; default 50, which
     fits beside an image on the default disk. A data set that fits is read from S3 once a node."""
@@ -123,7 +123,7 @@ class Budget(Section):
     """Who is told; at least one."""
     scope: Literal["account", "stack"] = "account"
     """`account` (default) counts the whole account. `stack` counts what carries this stack's tag,
-    and counts nothing until `stack` is activated as a cost-allocation tag (docs/cost.md)."""
+    and counts nothing until `stack` is activated as a cost-allocation tag (docs/stack-cost.md)."""
 
 
 class AwsSettings(PlatformSettings):

@@ -9,7 +9,7 @@ from stacks.pages import configuration, cost, elasticjob, identities, readme
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES: Mapping[str, Callable[[], str]] = {
     "configuration.md": configuration.page,
-    "cost.md": cost.page,
+    "stack-cost.md": cost.page,
     "elasticjob.md": elasticjob.page,
     "identities.md": identities.page,
     "../README.md": readme.page,

@@ -9,12 +9,13 @@ from stacks.pages.stacks import QUARRY, aws_stacks, recording_of, settings_of
 from stacks.preview_view import numbers_by_type, worst_case
 
 PACKED_FILES = 1500
-HEAD = """# Cost
+HEAD = """# What a stack costs
 
 What each stack file costs: by the month while nobody trains, and by the GPU hour while somebody
 does. `make preview STACK=<stack>` says the same of your own file. Prices are list prices from
 `stacks/aws/gpus.yaml` and `stacks/aws/services.yaml`, with their dates; spot prices move, and the
-stack's price refresher keeps the live ones in the ConfigMap `spotrain-prices`.
+stack's price refresher keeps the live ones in the ConfigMap `spotrain-prices`. What a job costs is
+in [cost.md](cost.md).
 
 This page is written by `make config-reference`.
 """
