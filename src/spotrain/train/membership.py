@@ -91,7 +91,7 @@ class Membership:
         self._position.mark()
 
     def agree(self, *, is_save_due: bool = False) -> Wish:
-        """What all ranks do here together; every rank asks once a step.
+        """What all ranks do here together; every rank calls it once a step.
 
         `is_save_due`: counts where saving takes all ranks.
         """
