@@ -30,6 +30,11 @@ SECRETS: Final = Kind("/api/v1", "secrets")
 EVENTS: Final = Kind("/api/v1", "events")
 DISRUPTION_BUDGETS: Final = Kind("/apis/policy/v1", "poddisruptionbudgets")
 NETWORK_POLICIES: Final = Kind("/apis/networking.k8s.io/v1", "networkpolicies")
+RESOURCE_QUOTAS: Final = Kind("/api/v1", "resourcequotas")
+CLAIMS: Final = Kind("/api/v1", "persistentvolumeclaims")
+DEPLOYMENTS: Final = Kind("/apis/apps/v1", "deployments")
+DAEMON_SETS: Final = Kind("/apis/apps/v1", "daemonsets")
+DEFINITIONS: Final = Kind("/apis/apiextensions.k8s.io/v1", "customresourcedefinitions")
 LEASES: Final = Kind("/apis/coordination.k8s.io/v1", "leases")
 POD_GROUPS: Final = "podgroups"
 """Of several makers, each in its own API version."""

@@ -103,6 +103,7 @@ CAN = [
     ("get", "configmaps", SYSTEM, contract.POOLS_CONFIGMAP),
     ("get", "configmaps", SYSTEM, contract.PRICES_CONFIGMAP),
     ("get", "apps/deployments", SYSTEM, contract.CONTROLLER_NAME),
+    ("get", "configmaps", "kube-system", "cluster-autoscaler-status"),
 ]
 CANNOT = [
     # Become somebody else, or more.
@@ -129,6 +130,8 @@ CANNOT = [
     ("patch", "configmaps", JOBS, "spotrain-coordinator-ca"),
     ("get", "secrets", SYSTEM, "spotrain-coordinator-tls"),
     ("get", "configmaps", SYSTEM, "another"),
+    ("get", "configmaps", "kube-system", "extension-apiserver-authentication"),
+    ("patch", "configmaps", "kube-system", "cluster-autoscaler-status"),
     ("patch", "configmaps", SYSTEM, contract.POOLS_CONFIGMAP),
     ("patch", "resourcequotas", JOBS, contract.PRIORITY_LOW),
     ("delete", "networking.k8s.io/networkpolicies", JOBS, "spotrain.default-deny"),

@@ -5,8 +5,9 @@ the same objects that the explanation is then derived from.
 """
 
 import copy
+import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -34,6 +35,7 @@ POOLS = """
    onDemandUsdPerHour: 0.53}
 """
 NO_NODE = "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector."
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
 Document = dict[str, Any]
 
 
@@ -43,6 +45,21 @@ def at(minutes: float) -> datetime:
 
 def text(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def with_times_moved(situation: Situation, by: timedelta) -> dict[str, Any]:
+    """The situation as a mapping in which every moment comes so much later."""
+
+    def moved(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {key: moved(item) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [moved(item) for item in value]
+        if isinstance(value, str) and MOMENT.fullmatch(value):
+            return text(datetime.fromisoformat(value) + by)
+        return value
+
+    return {item.name: moved(getattr(situation, item.name)) for item in fields(situation)}
 
 
 class Scene:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from components.aws.autoscaler.autoscaler import STATUS as AUTOSCALER_STATUS
 from components.manifest import read_manifest
 from components.platform.researchers import RESEARCHERS_JOBS_ROLE
 from spotrain import contract
@@ -9,8 +10,15 @@ from stacks.platform_schema import PlatformSettings
 from stacks.recorder import Recording
 
 DOCUMENTS = read_manifest("researchers.yaml")
-ROLES = {(d["kind"], d["metadata"]["name"]): d for d in DOCUMENTS if "rules" in d}
+ROLES = {
+    (d["kind"], d["metadata"].get("namespace", ""), d["metadata"]["name"]): d
+    for d in DOCUMENTS
+    if "rules" in d
+}
 RULES = [rule for role in ROLES.values() for rule in role["rules"]]
+SYSTEM = ROLES["Role", contract.SYSTEM_NAMESPACE, "spotrain-researchers"]
+AUTOSCALER = ROLES["Role", "kube-system", "spotrain-researchers"]
+EVERYWHERE = ROLES["ClusterRole", "", "spotrain-researchers"]
 READING = {"get", "list", "watch"}
 MORE_THAN_READING = {
     "elasticjobs": {"create", "update", "patch", "delete"},
@@ -54,23 +62,22 @@ def test_no_secret_is_read_and_nothing_is_entered() -> None:
 
 
 def test_outside_the_job_namespace_only_named_things_of_a_namespace_are_seen() -> None:
-    system = ROLES["Role", "spotrain-researchers"]
-    assert system["metadata"]["namespace"] == contract.SYSTEM_NAMESPACE
-    assert all(rule["resourceNames"] for rule in system["rules"])
-    everywhere = ROLES["ClusterRole", "spotrain-researchers"]
-    seen = {resource for rule in everywhere["rules"] for resource in rule["resources"]}
+    for role in (SYSTEM, AUTOSCALER):
+        assert all(rule["resourceNames"] for rule in role["rules"])
+    seen = {resource for rule in EVERYWHERE["rules"] for resource in rule["resources"]}
     assert seen == {"nodes", "priorityclasses", "customresourcedefinitions"}
 
 
 def test_the_file_names_what_the_contract_names() -> None:
-    assert ("ClusterRole", RESEARCHERS_JOBS_ROLE) in ROLES
-    system = ROLES["Role", "spotrain-researchers"]["rules"]
-    named = {name for rule in system for name in rule["resourceNames"]}
+    assert ("ClusterRole", "", RESEARCHERS_JOBS_ROLE) in ROLES
+    named = {name for rule in SYSTEM["rules"] for name in rule["resourceNames"]}
     assert named == {
         contract.POOLS_CONFIGMAP,
         contract.PRICES_CONFIGMAP,
         contract.CONTROLLER_NAME,
     }
+    (status,) = AUTOSCALER["rules"]
+    assert status["resourceNames"] == [AUTOSCALER_STATUS]
     (definition,) = (rule for rule in RULES if "customresourcedefinitions" in rule["resources"])
     assert definition["resourceNames"] == [f"{contract.PLURAL}.{contract.GROUP}"]
 
@@ -85,6 +92,7 @@ def test_rights_over_jobs_are_granted_in_the_job_namespace_alone(
     assert granted == {
         ("RoleBinding", settings.jobs.namespace, RESEARCHERS_JOBS_ROLE),
         ("RoleBinding", contract.SYSTEM_NAMESPACE, "spotrain-researchers"),
+        ("RoleBinding", "kube-system", "spotrain-researchers"),
         ("ClusterRoleBinding", None, "spotrain-researchers"),
     }
 

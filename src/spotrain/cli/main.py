@@ -20,6 +20,7 @@ VERBS: Final[Mapping[str, str]] = {
     "list": "The jobs: what each is doing, and how far it is.",
     "status": "What one job is doing, how far it is, what it cost, and why it waits.",
     "describe": "All of one job: what it runs, its conditions, worlds and places.",
+    "explain": "Why a job waits, crashes or has stopped, and what to do about it.",
     "stop": "Suspend a job: it saves, and gives its nodes back.",
     "resume": "Go on with a stopped job, from its last checkpoint.",
     "scale": "Change the number of GPUs of a job while it trains.",

@@ -23,6 +23,13 @@ class Taken(UserError):
         super().__init__(message, exit_code=CONFLICT)
 
 
+class NotAllowed(UserError):
+    """This person may not; the caller may do without."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, exit_code=NO_CLUSTER)
+
+
 @dataclass(frozen=True)
 class Request:
     """What was asked of the API server."""
@@ -90,9 +97,8 @@ def _forbidden(request: Request, message: str) -> UserError:
         return UserError(f"the API server refuses {request.what}: {message}", exit_code=USAGE)
     user, verb, resource = right.groups()
     where = f" in namespace {request.namespace!r}" if request.namespace else ""
-    return UserError(
+    return NotAllowed(
         f"{user or 'this user'} may not {verb} {resource}{where}. Ask the administrator for "
         f"membership of the group {contract.RESEARCHERS_GROUP} (k8s/researchers.yaml), which has "
-        "this right in the namespace of the jobs.",
-        exit_code=NO_CLUSTER,
+        "this right in the namespace of the jobs."
     )

@@ -1,0 +1,60 @@
+"""`spotrain explain`."""
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from spotrain.cli import output
+from spotrain.cli.options import Context, Format, JobName, Namespace, Output
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from spotrain.explain import Explanation
+
+
+def command(
+    name: JobName,
+    context: Context = None,
+    namespace: Namespace = None,
+    form: Output = Format.table,
+) -> None:
+    """Why a job waits, crashes or has stopped, and what to do about it."""
+    from spotrain.cli.cluster import connected
+    from spotrain.cli.evidence import gather
+    from spotrain.explain import explain
+
+    with connected(context, namespace) as cluster:
+        found = explain(gather(cluster, name, now=datetime.now(UTC)))
+    output.answer(
+        to_document(found),
+        form,
+        names=[cause.reason for cause in found.causes],
+        table=lambda: write(found),
+    )
+
+
+def to_document(found: "Explanation") -> dict[str, Any]:
+    causes = [
+        {
+            "reason": cause.reason,
+            "gravity": cause.gravity.name.lower(),
+            "message": cause.said,
+            "next": cause.command,
+        }
+        for cause in found.causes
+    ]
+    return {
+        "job": found.job,
+        "explanation": found.paragraph,
+        "next": found.next_command,
+        "causes": causes,
+        "unseen": found.unseen,
+    }
+
+
+def write(found: "Explanation") -> "RenderableType":
+    """The paragraph, and below it the command alone on its line: it is copied from there."""
+    from rich.console import Group
+    from rich.text import Text
+
+    return Group(Text(found.paragraph), Text(), Text(f"Next: {found.next_command}", no_wrap=True))
