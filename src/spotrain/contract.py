@@ -95,6 +95,14 @@ VOLUME_CLAIM: Final = "efs"
 VOLUME_MOUNT: Final = "/mnt/efs"
 DATA_DIR: Final = "data"
 OUTPUT_DIR: Final = "output"
+ARCHIVE_NAME: Final = "spotrain-archive"
+"""The Deployment in the job namespace that keeps ledger and logs, and its service account."""
+ARCHIVE_CLAIM: Final = "spotrain-archive"
+"""Claim of the volume for ledger and logs, which no pod of a job may mount."""
+ARCHIVE_PORT: Final = 8085
+"""On its pod's loopback: the right to forward ports is the gate."""
+CODE_DIR: Final = "code"
+"""In output/: what was sent with jobs, one folder each, named by the SHA-256 of the archive."""
 
 # --- Environment of the agent (`spotrain-run`); PET_* are torchrun's own ------------------------
 ENV_COORDINATOR: Final = "SPOTRAIN_COORDINATOR"

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spotrain.archive import json_lines, layout
@@ -61,6 +61,7 @@ def test_a_line_torn_by_a_crash_is_cut_and_written_again(tmp_path: Path) -> None
     assert kept(tmp_path) == (world(1), world(2), world(3))
 
 
+@settings(max_examples=40)
 @given(cuts=st.lists(st.integers(1, 400), max_size=6), extra=st.integers(0, 3))
 def test_wherever_the_process_dies_the_next_one_completes_the_ledger(
     cuts: list[int], extra: int, tmp_path_factory: pytest.TempPathFactory

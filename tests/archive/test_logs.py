@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spotrain.archive.log_files import JobLogs, LogBounds, choose_victim, segment_sizes
@@ -92,6 +92,7 @@ def test_reading_on_after_restarts_repeats_and_loses_nothing(
     assert kept == log
 
 
+@settings(max_examples=40)
 @given(steps=st.lists(st.tuples(st.integers(1, 5), st.booleans()), max_size=12))
 def test_the_cursor_is_found_again_after_any_restart(
     steps: list[tuple[int, bool]], tmp_path_factory: pytest.TempPathFactory

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, Final
 
+from spotrain.checkpoints.store.directory import sync_folder
+
 logger = logging.getLogger(__name__)
 
 Document = dict[str, Any]
@@ -86,14 +88,3 @@ def _mend(file: IO[bytes]) -> None:
     if keep < end:
         logger.warning("%s ended in the middle of a line: %d bytes cut", file.name, end - keep)
         file.truncate(keep)
-
-
-def sync_folder(path: Path) -> None:
-    """Names in it are durable; not every mount can do that, and those need it least."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError:
-        logger.debug("%s cannot be synced", path)
-    finally:
-        os.close(descriptor)

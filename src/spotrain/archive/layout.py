@@ -16,8 +16,6 @@ NODES_FILE: Final = f"{LEDGER}/nodes.jsonl"
 LOCK_FILE: Final = f"{LEDGER}/.lock"
 ALIVE_FILE: Final = f"{LEDGER}/.alive"
 """Its time of change: until then the keeper of the ledger has looked."""
-CODE: Final = "code"
-"""In output/ of the shared volume, since workers read it there."""
 _PART: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,252}")
 
 

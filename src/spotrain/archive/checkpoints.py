@@ -1,0 +1,90 @@
+"""The checkpoints in an output folder: which there are, whether they are whole, which may go."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+
+from spotrain import contract
+from spotrain.archive.confinement import opened_below
+from spotrain.archive.errors import Refused
+from spotrain.archive.records import CheckpointRecord
+from spotrain.checkpoints.inventory import Inventory
+from spotrain.checkpoints.manifest import Entry, Manifest, published
+from spotrain.checkpoints.retention import Retention, prune
+from spotrain.checkpoints.store import Directory
+
+
+class _Named(Directory):
+    """A folder that messages call by the name that it was asked for by."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        super().__init__(path)
+        self._name = name
+
+    def __str__(self) -> str:
+        return self._name
+
+
+def list_checkpoints(output: Path, place: str) -> list[CheckpointRecord]:
+    """Newest first. Raises NotFound, Refused, OSError."""
+    with _store(output, place) as store:
+        return [_record(entry) for entry in published(store)]
+
+
+def verify_checkpoints(output: Path, place: str) -> Iterator[CheckpointRecord]:
+    """The same, each told when all of its data has been read."""
+    with _store(output, place) as store:
+        inventory = Inventory(store)
+        for entry in published(store):
+            if entry.manifest is None:
+                yield _record(entry, intact=False)
+                continue
+            problem = inventory.damage(entry.manifest)
+            yield _record(entry, intact=not problem, problem=problem)
+
+
+def prune_checkpoints(
+    output: Path, place: str, retention: Retention, now: datetime | None = None
+) -> list[str]:
+    """Ids of those whose data is gone now."""
+    with _store(output, place) as store:
+        gone = prune(Inventory(store), retention, now=now or datetime.now(UTC))
+    return [str(id) for id in gone]
+
+
+def relative_place(place: str) -> str:
+    """An output folder as a job names it, or from output/ on -> from output/ on.
+
+    Raises Refused.
+    """
+    inside = PurePosixPath(contract.VOLUME_MOUNT) / contract.OUTPUT_DIR
+    path = PurePosixPath(place)
+    if path.is_absolute():
+        if not path.is_relative_to(inside):
+            raise Refused(f"{place!r} is not below {inside}, which is all that is looked after.")
+        path = path.relative_to(inside)
+    if not place or ".." in path.parts:
+        raise Refused(f"{place!r} names no folder below {inside}; give one, such as {inside}/run1.")
+    return str(path)
+
+
+@contextmanager
+def _store(output: Path, place: str) -> Iterator[Directory]:
+    relative = relative_place(place)
+    with opened_below(output, relative) as folder:
+        yield _Named(folder, f"{contract.OUTPUT_DIR}/{relative}")
+
+
+def _record(entry: Entry, *, intact: bool | None = None, problem: str = "") -> CheckpointRecord:
+    manifest: Manifest | None = entry.manifest
+    return CheckpointRecord(
+        id=str(entry.id),
+        world=entry.id.world,
+        step=entry.id.step,
+        epoch=manifest.epoch if manifest else None,
+        created_at=datetime.fromisoformat(manifest.created) if manifest else None,
+        size_bytes=sum(file.size for file in manifest.files.values()) if manifest else None,
+        intact=intact,
+        problem=problem or entry.problem,
+    )

@@ -1,0 +1,147 @@
+"""Code that a job was sent with: unpacked once, under the SHA-256 of what was sent.
+
+Whoever sends it is a researcher, and so is whoever runs it; still nothing in it may become a file
+elsewhere, a device, or a way out of its folder.
+"""
+
+import contextlib
+import hashlib
+import os
+import re
+import secrets
+import shutil
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO, Final
+
+from spotrain import contract
+from spotrain.archive.confinement import opened_below
+from spotrain.archive.errors import NotFound, Refused
+from spotrain.checkpoints.store.directory import sync_folder
+
+PACKED_BYTES: Final = 100 * 1000 * 1000
+UNPACKED_BYTES: Final = 1000 * 1000 * 1000
+ENTRIES: Final = 50_000
+STALE_SECONDS: Final = 3600.0
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
+_BEGUN: Final = ".begun-"
+
+
+class Upload:
+    """A .tar.gz on its way in. Usage: `add` its pieces, then `publish`; else `discard`.
+
+    All methods block on files. Raises Refused for what breaks a rule; nothing is left of it then.
+    """
+
+    def __init__(self, output: Path, sha256: str) -> None:
+        if not _SHA256.fullmatch(sha256):
+            raise Refused(f"{sha256[:80]!r} is no SHA-256: give 64 hexadecimal digits, lower case.")
+        self._output = output
+        self._sha256 = sha256
+        self._digest = hashlib.sha256()
+        self._size = 0
+        (output / contract.CODE_DIR).mkdir(mode=0o775, parents=True, exist_ok=True)
+        self._name = f"{_BEGUN}{secrets.token_hex(8)}"
+        with self._place() as place:
+            (place / self._name).mkdir()
+            self._packed: IO[bytes] = (place / self._name / "packed").open("xb+")
+
+    def add(self, data: bytes) -> None:
+        self._size += len(data)
+        if self._size > PACKED_BYTES:
+            self.discard()
+            raise Refused(
+                f"what was sent is more than {PACKED_BYTES // 10**6} MB packed; leave data and "
+                "results out (.spotrainignore), or build an image."
+            )
+        self._digest.update(data)
+        self._packed.write(data)
+
+    def publish(self) -> None:
+        """Others see the whole folder, or none. What is there already stays."""
+        if self._digest.hexdigest() != self._sha256:
+            self.discard()
+            raise Refused(
+                f"what came has SHA-256 {self._digest.hexdigest()}, not {self._sha256}: it was "
+                "changed or cut on its way. Send it again."
+            )
+        try:
+            with self._place() as place:
+                unpacked = place / self._name / "code"
+                unpacked.mkdir()
+                self._packed.seek(0)
+                unpack(self._packed, unpacked)
+                try:
+                    os.rename(unpacked, place / self._sha256)
+                except OSError:
+                    if not (place / self._sha256).is_dir():
+                        raise
+                sync_folder(place)
+        finally:
+            self.discard()
+
+    def discard(self) -> None:
+        self._packed.close()
+        with self._place() as place:
+            shutil.rmtree(place / self._name, ignore_errors=True)
+
+    @contextmanager
+    def _place(self) -> Iterator[Path]:
+        with opened_below(self._output, contract.CODE_DIR) as place:
+            yield place
+
+
+def has_code(output: Path, sha256: str) -> bool:
+    """Raises Refused where that is no SHA-256."""
+    if not _SHA256.fullmatch(sha256):
+        raise Refused(f"{sha256[:80]!r} is no SHA-256: give 64 hexadecimal digits, lower case.")
+    return (output / contract.CODE_DIR / sha256).is_dir()
+
+
+def sweep(output: Path, now: float) -> None:
+    """Remove what uploads that were cut off have left; `now` in seconds of the epoch."""
+    with contextlib.suppress(NotFound), opened_below(output, contract.CODE_DIR) as place:
+        for left in place.glob(f"{_BEGUN}*"):
+            if now - left.lstat().st_mtime > STALE_SECONDS:
+                shutil.rmtree(left, ignore_errors=True)
+
+
+def unpack(packed: IO[bytes], folder: Path) -> None:
+    """Files, folders and links that stay inside. Raises Refused."""
+    try:
+        with tarfile.open(fileobj=packed, mode="r|gz") as archive:
+            size = 0
+            for number, member in enumerate(archive, 1):
+                size += member.size
+                if number > ENTRIES or size > UNPACKED_BYTES:
+                    raise Refused(
+                        f"unpacked it is more than {ENTRIES} files or "
+                        f"{UNPACKED_BYTES // 10**9} GB; leave data and results out "
+                        "(.spotrainignore)."
+                    )
+                _check(member)
+                archive.extract(member, folder, filter="data")
+    except tarfile.FilterError as error:
+        raise Refused(f"{error}: such an entry is not taken; send plain files.") from None
+    except (tarfile.TarError, EOFError, ValueError) as error:
+        raise Refused(f"what was sent is no whole .tar.gz ({error}); send it again.") from None
+    except OSError as error:
+        if error.errno is None:  # gzip's own: no compressed data, a wrong checksum
+            raise Refused(f"what was sent is no whole .tar.gz ({error}); send it again.") from None
+        raise
+
+
+def _check(member: tarfile.TarInfo) -> None:
+    """Beyond what tarfile's filter looks at: links go down only, so that no chain leads out."""
+    if not (member.isreg() or member.isdir() or member.issym()):
+        raise Refused(
+            f"{member.name!r} is no file, folder or symbolic link; send plain files only."
+        )
+    target = PurePosixPath(member.linkname)
+    if member.issym() and (target.is_absolute() or ".." in target.parts):
+        raise Refused(
+            f"{member.name!r} links to {member.linkname!r}, which is not below its own folder; "
+            "send a copy of what it links to."
+        )

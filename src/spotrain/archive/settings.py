@@ -1,0 +1,82 @@
+"""The archive's settings: environment variables, each with a default that suits its Deployment."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Final
+
+from spotrain import contract
+
+ENV_FOLDER: Final = "SPOTRAIN_ARCHIVE_FOLDER"
+ENV_OUTPUT: Final = "SPOTRAIN_OUTPUT_FOLDER"
+ENV_ADDRESS: Final = "SPOTRAIN_ARCHIVE_ADDRESS"
+ENV_PORT: Final = "SPOTRAIN_ARCHIVE_PORT"
+ENV_LOG_LEVEL: Final = "SPOTRAIN_LOG_LEVEL"
+
+
+class SettingsError(ValueError):
+    """A variable with a value that cannot be used; the message names both, and the rule."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Usage: `Settings.read(os.environ)`."""
+
+    namespace: str
+    """SPOTRAIN_JOB_NAMESPACE: whose jobs are written down."""
+    folder: Path = Path("/mnt/archive")
+    """SPOTRAIN_ARCHIVE_FOLDER: ledger and logs; nobody else may write there."""
+    output: Path = Path(contract.VOLUME_MOUNT) / contract.OUTPUT_DIR
+    """SPOTRAIN_OUTPUT_FOLDER: output/ of the shared volume."""
+    address: str = "127.0.0.1"
+    """SPOTRAIN_ARCHIVE_ADDRESS: of this pod's loopback."""
+    port: int = contract.ARCHIVE_PORT
+    """SPOTRAIN_ARCHIVE_PORT."""
+    log_level: str = "INFO"
+    """SPOTRAIN_LOG_LEVEL: DEBUG, INFO, WARNING or ERROR."""
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str]) -> "Settings":
+        """Raises SettingsError."""
+        namespace = environment.get(contract.ENV_JOB_NAMESPACE, "").strip()
+        if not namespace:
+            raise SettingsError(
+                f"{contract.ENV_JOB_NAMESPACE} is empty: one archive keeps one namespace's jobs; "
+                "name it."
+            )
+        level = environment.get(ENV_LOG_LEVEL, cls.log_level).upper()
+        if level not in ("DEBUG", "INFO", "WARNING", "ERROR"):
+            raise SettingsError(
+                f"{ENV_LOG_LEVEL}={level!r} is no level of logging; "
+                "use DEBUG, INFO, WARNING or ERROR."
+            )
+        return cls(
+            namespace=namespace,
+            folder=Path(environment.get(ENV_FOLDER, cls.folder)),
+            output=Path(environment.get(ENV_OUTPUT, cls.output)),
+            address=_loopback(environment.get(ENV_ADDRESS, cls.address)),
+            port=read_port(environment),
+            log_level=level,
+        )
+
+
+def _loopback(text: str) -> str:
+    try:
+        address = ip_address(text)
+    except ValueError:
+        raise SettingsError(f"{ENV_ADDRESS}={text!r} is no IP address; leave it out.") from None
+    if not address.is_loopback:
+        raise SettingsError(
+            f"{ENV_ADDRESS}={text}: the archive asks nobody who he is, so it listens on its own "
+            "loopback only, which who may forward ports to the pod can reach; leave it out."
+        )
+    return str(address)
+
+
+def read_port(environment: Mapping[str, str]) -> int:
+    """Raises SettingsError."""
+    text = environment.get(ENV_PORT, str(Settings.port))
+    if text.isdecimal() and 0 < int(text) < 65536:
+        return int(text)
+    raise SettingsError(f"{ENV_PORT}={text!r} is no port, a number from 1 to 65535; correct it.")
