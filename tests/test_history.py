@@ -63,6 +63,12 @@ def test_a_world_that_never_stepped_belongs_to_the_pause_before_it() -> None:
     assert (told[1].pause_seconds, told[1].first_step) == (None, None)
 
 
+def test_a_world_that_hung_did_its_last_step_when_that_was_told() -> None:
+    told = history.end(one_world(), 1, Reason.STALL, 13.0)
+    told = report(history.publish(told, world(2), 913.5), 2, 11, 914.0, restored=10)
+    assert told[0].last_step_at == 12.0
+
+
 def test_a_graver_reason_replaces_the_first_but_not_its_time() -> None:
     told = history.end(history.publish((), world(1), 0.0), 1, Reason.NOTICE, 5.0)
     told = history.end(told, 1, Reason.LOSS, 9.0)

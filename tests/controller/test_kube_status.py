@@ -55,7 +55,7 @@ def test_the_status_that_is_stored_already_needs_no_patch() -> None:
 
 @pytest.mark.acceptance(6)
 def test_what_other_writers_keep_in_the_status_is_not_touched() -> None:
-    document = {**JobStatus().to_document(), "ledger": {"dollars": 3.5}}
+    document = {**JobStatus().to_document(), "whim": {"dollars": 3.5}}
     later = replace(read_status(document), attempt=1)
     assert status_patch(document, later) == {"attempt": 1}
 

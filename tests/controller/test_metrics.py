@@ -91,6 +91,7 @@ def test_a_job_that_trains_says_all_that_is_known_of_it() -> None:
         'spotrain_job_condition{job="digits",namespace="jobs",type="Running"} 1.0',
         'spotrain_job_condition{job="digits",namespace="jobs",type="Restarting"} 0.0',
         'spotrain_job_condition{job="digits",namespace="jobs",type="Suspended"} 0.0',
+        'spotrain_job_condition{job="digits",namespace="jobs",type="BudgetExceeded"} 0.0',
         'spotrain_job_condition{job="digits",namespace="jobs",type="Succeeded"} 0.0',
         'spotrain_job_condition{job="digits",namespace="jobs",type="Failed"} 0.0',
         'spotrain_job_workers_desired{job="digits",namespace="jobs"} 3.0',
@@ -207,7 +208,7 @@ def test_the_number_of_series_grows_with_the_jobs_and_with_nothing_else() -> Non
     jobs = [replace(TRAINING, name=f"digits-{index}") for index in range(50)]
     older = replace(STATUS, restarts=Restarts(failures=99, disruptions=99, growths=99))
     busy = [replace(facts, status=older, world=world(4000, 64)) for facts in jobs]
-    assert len(Page(*jobs).samples()) == len(Page(*busy).samples()) == 50 * 21
+    assert len(Page(*jobs).samples()) == len(Page(*busy).samples()) == 50 * 22
 
 
 # --- What the controller holds ---

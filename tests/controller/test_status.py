@@ -20,6 +20,8 @@ from spotrain.controller.status import (
     Stall,
     WorldStatus,
 )
+from spotrain.ledger.account import Account
+from spotrain.ledger.entries import WorldEntry
 from tests.controller.builders import NOW, after
 
 counts = st.integers(0, 99)
@@ -55,7 +57,10 @@ statuses = st.builds(
     last_disruption=st.none()
     | st.builds(Disruption, st.text(max_size=5), st.text(max_size=5), st.text(max_size=5), times),
     counted_pods=st.lists(st.text(max_size=5), max_size=3).map(tuple),
-    others=st.just({"ledger": {"dollars": 1.5}, "history": [{"number": 1}]}),
+    history=st.lists(
+        st.builds(WorldEntry, number=counts, size=counts, published_at=times), max_size=2
+    ).map(tuple),
+    ledger=st.none() | st.builds(Account, since=times),
 )
 
 
@@ -70,10 +75,10 @@ def test_a_new_job_has_an_empty_status() -> None:
 
 
 def test_what_others_keep_in_the_status_is_handed_on() -> None:
-    document = {"history": [{"number": 1}], "attempt": 3}
+    document = {"whim": [{"number": 1}], "attempt": 3}
     status = JobStatus.from_document(document)
     assert status.attempt == 3
-    assert status.to_document()["history"] == [{"number": 1}]
+    assert status.to_document()["whim"] == [{"number": 1}]
 
 
 def test_upstreams_old_status_is_understood() -> None:

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from spotrain.controller.status import (
+    BUDGET_EXCEEDED,
     CREATED,
     FAILED,
     PENDING,
@@ -18,7 +19,7 @@ from spotrain.controller.status import (
 
 BELOW_MIN: Final = "BelowMinReplicas"
 """Reason of Running, for a job that has trained and has lost too many workers."""
-ORDER: Final = (CREATED, RUNNING, RESTARTING, SUSPENDED, SUCCEEDED, FAILED)
+ORDER: Final = (CREATED, RUNNING, RESTARTING, SUSPENDED, BUDGET_EXCEEDED, SUCCEEDED, FAILED)
 STATES: Final = (FAILED, SUCCEEDED, SUSPENDED, RUNNING, RESTARTING)
 """The condition that matters most comes first."""
 

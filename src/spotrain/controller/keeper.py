@@ -21,12 +21,14 @@ from spotrain.controller.model import (
     Plan,
     PodView,
     RestartWorld,
+    WorldView,
 )
 from spotrain.controller.observe import SeenJob, view_world
 from spotrain.controller.reconcile import reconcile
 from spotrain.controller.refusal import refuse
 from spotrain.controller.tokens import Doorkeeper
 from spotrain.controller.trust import Publisher
+from spotrain.coordinator.report import JobReport
 from spotrain.coordinator.server import Coordinator
 from spotrain.job import JobError
 
@@ -194,7 +196,7 @@ class Keeper:
             pods=pods,
             nodes=tuple(self._cluster.nodes.items.values()),
             pools=self._cluster.offered_pools,
-            world=view_world(report, clock=self._coordinator.clock(), now=now) if report else None,
+            world=self._world(report),
             status=seen.status,
             disruption_budget=self._cluster.budget_of(seen),
             gang_apis=self._cluster.gang_apis,
@@ -202,6 +204,11 @@ class Keeper:
             board=self._cluster.board(seen, self._refusal),
         )
         return reconcile(seen.job, observed, now)
+
+    def _world(self, report: JobReport | None) -> WorldView | None:
+        """Both clocks are read at once, lest all times of the world be late by the difference."""
+        clock, now = self._coordinator.clock(), datetime.now(UTC)
+        return view_world(report, clock=clock, now=now) if report else None
 
     def _report_losses(self, seen: SeenJob, pods: tuple[PodView, ...]) -> None:
         """Tell the coordinator of members whose pod is gone or has ended.

@@ -22,6 +22,7 @@ from spotrain.controller.plan import (
 )
 from spotrain.controller.status import JobStatus
 from spotrain.job import Pool
+from spotrain.worlds.history import History
 
 __all__ = [
     "CLUSTER_COORDINATOR",
@@ -86,6 +87,10 @@ class PodView:
     """When it got its node."""
     waits_for: str = ""
     """Why its training container does not start yet, in the kubelet's word."""
+    started_at: datetime | None = None
+    """When its training container ran, by its node's clock."""
+    gpus: int = 0
+    """That it asks for."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +113,10 @@ class NodeView:
     created_at: datetime | None = None
     gpus: int = 0
     """GPUs that the node offers; none until its device plugin has started."""
+    capacity: str = ""
+    """Spot or on demand, as its pool's label says."""
+    instance_type: str = ""
+    """Empty: nobody rents it by type."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +156,10 @@ class WorldView:
     """The last one of this job."""
     awaits_first_step: bool = False
     """The script will tell of its steps, and has told of none yet."""
+    chapters: History = ()
+    """The newest worlds, in seconds of the coordinator's clock."""
+    clock_began: datetime | None = None
+    """When that clock was at 0."""
 
 
 @dataclass(frozen=True)

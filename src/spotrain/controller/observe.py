@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
 from spotrain import contract
+from spotrain.controller.container_states import container_state, started_at
 from spotrain.controller.model import (
     BudgetView,
     NodeView,
@@ -18,7 +19,7 @@ from spotrain.controller.outdated import MADE_OF_ANNOTATION
 from spotrain.controller.status import JobStatus
 from spotrain.controller.stored import read_status
 from spotrain.coordinator.report import JobReport
-from spotrain.job import ElasticJob, JobError, parse_job, worker_container
+from spotrain.job import ElasticJob, JobError, gpus_of, parse_job
 from spotrain.kinds import Object
 from spotrain.worlds import Reason
 
@@ -97,7 +98,7 @@ def view_pod(document: Object) -> SeenPod | None:
     if owner is None or not index.isdecimal():
         return None
     status = document.get("status") or {}
-    ended = _container_state(document["spec"], status, "terminated")
+    ended = container_state(document["spec"], status, "terminated")
     conditions = {item["type"]: item for item in status.get("conditions") or ()}
     scheduled = conditions.get("PodScheduled") or {}
     stuck = scheduled.get("status") == "False" and scheduled.get("reason") == "Unschedulable"
@@ -122,7 +123,9 @@ def view_pod(document: Object) -> SeenPod | None:
         made_of=(metadata.get("annotations") or {}).get(MADE_OF_ANNOTATION, ""),
         place=(metadata.get("annotations") or {}).get(contract.OFFER_ANNOTATION, ""),
         scheduled_at=_since(scheduled) if scheduled.get("status") == "True" else None,
-        waits_for=_container_state(document["spec"], status, "waiting").get("reason", ""),
+        waits_for=container_state(document["spec"], status, "waiting").get("reason", ""),
+        started_at=started_at(document["spec"], status),
+        gpus=sum(gpus_of(container) for container in document["spec"]["containers"]),
     )
     return SeenPod(metadata["namespace"], owner["uid"], owner["name"], view)
 
@@ -147,6 +150,8 @@ def view_node(document: Object) -> NodeView:
         if "creationTimestamp" in metadata
         else None,
         gpus=_whole((status.get("allocatable") or {}).get(contract.GPU_RESOURCE, "0")),
+        capacity=labels.get(contract.LABEL_CAPACITY, ""),
+        instance_type=labels.get(contract.LABEL_INSTANCE_TYPE, ""),
     )
 
 
@@ -190,6 +195,8 @@ def view_world(report: JobReport, *, clock: float, now: datetime) -> WorldView:
         restarts=report.restarts,
         stalled=_last_stall(report),
         awaits_first_step=report.awaits_first_step,
+        chapters=report.history,
+        clock_began=now - timedelta(seconds=clock),
     )
 
 
@@ -216,17 +223,6 @@ def _controller(metadata: Mapping[str, Any]) -> Mapping[str, str] | None:
         if is_job and owner["apiVersion"].startswith(f"{contract.GROUP}/"):
             return owner if owner.get("controller") else None
     return None
-
-
-def _container_state(
-    spec: Mapping[str, Any], status: Mapping[str, Any], state: Literal["terminated", "waiting"]
-) -> Mapping[str, Any]:
-    """What is told of the training container in that state; empty while it is in another."""
-    trains = spec["containers"][worker_container({"spec": spec})]["name"]
-    for container in status.get("containerStatuses") or ():
-        if container["name"] == trains:
-            return (container.get("state") or {}).get(state) or {}
-    return {}
 
 
 def _is_true(conditions: Mapping[str, Mapping[str, Any]], kind: str) -> bool:

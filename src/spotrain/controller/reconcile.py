@@ -9,6 +9,8 @@ from datetime import datetime
 from typing import Final
 
 from spotrain import contract
+from spotrain.controller.accounts import keep_account
+from spotrain.controller.budget import Budget, check_budget
 from spotrain.controller.cleanup import clean_up
 from spotrain.controller.completion import Verdict, deadline, judge
 from spotrain.controller.conditions import fails, holds, set_conditions
@@ -56,6 +58,7 @@ class _Case:
     now: datetime
     disruptions: Disruptions
     failures: Failures
+    budget: Budget
     status: JobStatus
 
     def state(self, status: JobStatus, *conditions: Condition) -> JobStatus:
@@ -67,11 +70,17 @@ def reconcile(job: ElasticJob, observed: Observed, now: datetime) -> Plan:
     if job.managed_by not in OURS:
         return Plan(observed.status)
     if observed.status.finished:
-        return _rest(job, observed, now)
+        return keep_account(job, observed, _rest(job, observed, now), now)
+    budget = check_budget(job, observed, now)
+    held_back = replace(job, suspend=True) if budget.holds_back else job
+    return keep_account(job, observed, _decide(held_back, observed, budget, now), now)
+
+
+def _decide(job: ElasticJob, observed: Observed, budget: Budget, now: datetime) -> Plan:
     disruptions = find_disruptions(job, observed, now)
     failures = find_failures(job, observed, now)
     status = record(job, observed, disruptions=disruptions, failures=failures, now=now)
-    case = _Case(job, observed, now, disruptions, failures, status)
+    case = _Case(job, observed, now, disruptions, failures, budget, status)
     verdict = judge(job, observed, failures=failures, now=now)
     if verdict:
         return _end(case, verdict)
@@ -105,6 +114,7 @@ def _train(case: _Case) -> Plan:
         running,
         restarting,
         fails(SUSPENDED, "Resumed", "the job takes up nodes again."),
+        case.budget.exceeded,
     )
     events = training_events(
         job, observed, disruptions=case.disruptions, failures=failures, place=place, stall=stall
@@ -126,6 +136,7 @@ def _train(case: _Case) -> Plan:
             stall.look_again,
             report(observed, case.now).look_again,
             place.look_again,
+            case.budget.look_again,
         ),
     )
 
@@ -165,16 +176,22 @@ def _creations(
 def _suspend(case: _Case) -> Plan:
     removals = suspend(case.observed)
     status = remember_removals(case.status, case.observed, removals)
-    why = "the job is suspended; set spec.suspend to false to resume it."
+    reason, why = "Suspended", "the job is suspended; set spec.suspend to false to resume it."
+    if case.budget.holds_back:
+        reason, why = case.budget.exceeded.reason, case.budget.exceeded.message
     status = case.state(
         # The next start begins anew: its own clock, and the best place of that day.
         replace(status, start_time=None, offer=None),
-        fails(RUNNING, "Suspended", why),
-        fails(RESTARTING, "Suspended", why),
-        holds(SUSPENDED, "Suspended", why),
+        fails(RUNNING, reason, why),
+        fails(RESTARTING, reason, why),
+        holds(SUSPENDED, reason, why),
+        case.budget.exceeded,
     )
-    is_news = not case.observed.status.is_true(SUSPENDED)
-    events = (Event("Normal", "Suspended", why),) if is_news else ()
+    events: tuple[Event, ...] = ()
+    if case.budget.is_new:
+        events = (Event("Warning", reason, why),)
+    elif not case.observed.status.is_true(SUSPENDED):
+        events = (Event("Normal", reason, why),)
     budget = keep_budget(case.job, case.observed, trains=False)
     return Plan(status, actions=(*removals, *budget), events=events)
 

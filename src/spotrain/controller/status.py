@@ -15,11 +15,14 @@ from pydantic.alias_generators import to_camel
 
 from spotrain import contract
 from spotrain.job import place_of
+from spotrain.ledger.account import Account
+from spotrain.ledger.entries import WorldEntry
 
 CREATED: Final = "Created"
 RUNNING: Final = "Running"
 RESTARTING: Final = "Restarting"
 SUSPENDED: Final = "Suspended"
+BUDGET_EXCEEDED: Final = "BudgetExceeded"
 SUCCEEDED: Final = "Succeeded"
 FAILED: Final = "Failed"
 PENDING: Final = "Pending"
@@ -178,8 +181,12 @@ class JobStatus(_Part):
     last_disruption: Disruption | None = None
     counted_pods: tuple[str, ...] = ()
     """Uids of pods whose end was counted already and that are still there."""
+    history: tuple[WorldEntry, ...] = ()
+    """The newest worlds, oldest first."""
+    ledger: Account | None = None
+    """What the job took and cost; None: it was not looked at yet."""
     others: Mapping[str, Any] = field(default_factory=dict)
-    """What other writers keep in the status (the ledger, the history), handed on untouched."""
+    """What other writers keep in the status, handed on untouched."""
 
     @property
     def workers(self) -> ReplicaStatus:

@@ -14,7 +14,7 @@ from spotrain.controller.mirror import Name
 from spotrain.controller.observe import SeenJob, SeenPod
 from spotrain.controller.placement import is_placed
 from spotrain.controller.scale_ups import Word
-from spotrain.controller.status import JobStatus
+from spotrain.controller.status import BUDGET_EXCEEDED, JobStatus
 from spotrain.job import ElasticJob, Price, place_of
 
 
@@ -112,6 +112,8 @@ class Survey:
         job = seen.job
         if not isinstance(job, ElasticJob) or not (is_placed(job) or self._max_gpus is not None):
             return None
+        if seen.status.is_true(BUDGET_EXCEEDED):
+            job = replace(job, suspend=True)
         pods = [pod.view for pod in self.pods_of(seen.uid)]
         return claim_of(
             job,

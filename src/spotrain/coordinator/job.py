@@ -93,6 +93,8 @@ class Job:
             restored_step=message.restored_step,
             previous_step=message.previous_step,
             now=self.clock(),
+            save_stall_seconds=message.save_stall_seconds,
+            data_wait_seconds=message.data_wait_seconds,
         )
         self.epoch = message.epoch
         self.metrics = newest_metrics(self.metrics, message.metrics)

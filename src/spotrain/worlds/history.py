@@ -31,6 +31,10 @@ class Chapter:
     """From its end's decision to the first step of the next world."""
     steps_lost: int | None = None
     """Steps done in it that the next world had to do again."""
+    save_stall_seconds: float = 0.0
+    """Training stood still for checkpoints so long."""
+    data_wait_seconds: float = 0.0
+    """Rank 0 waited so long for its data."""
 
     @property
     def size(self) -> int:
@@ -77,13 +81,22 @@ def progress(
     restored_step: int | None,
     previous_step: int | None,
     now: float,
+    save_stall_seconds: float = 0.0,
+    data_wait_seconds: float = 0.0,
 ) -> History:
     """A report of rank 0; `restored_step` comes with the first one of a world only."""
 
     def advanced(chapter: Chapter) -> Chapter:
         # The last step of an epoch is smaller, and a report between two steps has none at all.
         most = max(samples, chapter.samples_per_step)
-        chapter = replace(chapter, last_step=step, last_step_at=now, samples_per_step=most)
+        chapter = replace(
+            chapter,
+            last_step=step,
+            last_step_at=now,
+            samples_per_step=most,
+            save_stall_seconds=max(chapter.save_stall_seconds, save_stall_seconds),
+            data_wait_seconds=max(chapter.data_wait_seconds, data_wait_seconds),
+        )
         if chapter.first_step_at is not None:
             return chapter
         # A world that was adopted is known from its first report on.
@@ -124,12 +137,14 @@ def _settle(
     if last.pause_seconds is not None or last.ended_at is None:
         return history
     # Reports come twice a second; a survivor knows how far the world really came, and it came so
-    # far about when its end was decided.
+    # far about when its end was decided. One that hung had come no further for a long time.
     done = max(last.last_step or 0, previous if previous is not None else 0)
+    told_at = last.last_step_at or last.ended_at
+    hung = last.reason is Reason.STALL
     cost = replace(
         last,
         last_step=done,
-        last_step_at=max(last.last_step_at or last.ended_at, last.ended_at),
+        last_step_at=told_at if hung else max(told_at, last.ended_at),
         pause_seconds=now - last.ended_at,
         steps_lost=max(0, done - restored),
     )
