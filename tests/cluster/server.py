@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from spotrain import contract
 from spotrain.agent import tether
 from spotrain.controller.kube import Kube
+from tests.cluster.client_certificate import write_client_certificate
 
 ADMIN_TOKEN = "admin-of-tests"
 RESEARCHER = "ada"
@@ -44,6 +45,11 @@ class ApiServer:
     folder: Path
     command: list[str]
     """Starts it; everything that it knows is in etcd."""
+
+    @property
+    def kubelet_client(self) -> Path:
+        """The certificate by which it shows itself to kubelets, signed by itself."""
+        return self.folder / "kubelet-client.crt"
 
     @property
     def audit_log(self) -> Path:
@@ -93,6 +99,7 @@ def etcd_for_api_server(binaries: Path, folder: Path) -> Iterator[ApiServer]:
     )
     (folder / "tokens").write_text(people)
     _write_key(folder / "accounts.key")
+    write_client_certificate(folder / "kubelet-client")
     with _etcd(binaries, folder) as etcd:
         server = ApiServer(
             url=f"https://127.0.0.1:{free_port()}",
@@ -141,6 +148,10 @@ def _api_command(server: ApiServer, binaries: Path, etcd: str) -> list[str]:
         f"--service-account-key-file={server.folder / 'accounts.key'}",
         f"--service-account-signing-key-file={server.folder / 'accounts.key'}",
         "--service-cluster-ip-range=10.0.0.0/24",
+        # How it reaches the kubelets, for logs and forwarded ports.
+        f"--kubelet-client-certificate={server.kubelet_client}",
+        f"--kubelet-client-key={server.kubelet_client.with_suffix('.key')}",
+        "--kubelet-preferred-address-types=InternalIP",
     ]
 
 

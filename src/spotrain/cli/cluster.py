@@ -30,6 +30,8 @@ class Cluster:
     http: httpx2.Client
     server: str
     namespace: str
+    config: SingleConfig
+    """Of the kubeconfig, for what is no request of HTTP: forwarded ports."""
 
     def get(self, kind: Kind, name: str, *, namespace: str | None = None) -> Object:
         """`namespace`: None is that of the jobs, empty for kinds without one."""
@@ -173,7 +175,7 @@ def connected(context: str | None, namespace: str | None) -> Iterator[Cluster]:
         ) from None
     with http:
         place = namespace or config.context.namespace or contract.JOB_NAMESPACE
-        yield Cluster(http, config.cluster.server, place)
+        yield Cluster(http, config.cluster.server, place, config)
 
 
 def _read_config(context: str | None) -> SingleConfig:

@@ -52,8 +52,8 @@ async def place(plane: ControlPlane, kube: Kube) -> Namespace:
 
 
 @pytest.fixture
-async def kubelet(kube: Kube, tmp_path: Path) -> AsyncIterator[Kubelet]:
-    async with running_kubelet(kube, tmp_path) as running:
+async def kubelet(plane: ControlPlane, kube: Kube, tmp_path: Path) -> AsyncIterator[Kubelet]:
+    async with running_kubelet(kube, tmp_path, plane.server.kubelet_client) as running:
         yield running
 
 
@@ -74,7 +74,9 @@ async def new_place(plane: ControlPlane, kube: Kube) -> Namespace:
 
 
 @asynccontextmanager
-async def running_kubelet(kube: Kube, folder: Path) -> AsyncIterator[Kubelet]:
+async def running_kubelet(
+    kube: Kube, folder: Path, api_authority: Path | None = None
+) -> AsyncIterator[Kubelet]:
     """Without nodes as yet. Its containers run in the repository's root."""
     options = Options(
         folder=folder / "kubelet",
@@ -84,6 +86,7 @@ async def running_kubelet(kube: Kube, folder: Path) -> AsyncIterator[Kubelet]:
         hosts=HOSTS,
         heartbeat_seconds=HEARTBEAT_SECONDS,
         crash_backoff_seconds=0.2,
+        api_authority=api_authority,
     )
     async with Kubelet(kube, options).running() as running:
         yield running

@@ -24,6 +24,7 @@ from spotrain.local.kubelet.kubelet import Kubelet
 from spotrain.local.kubelet.node import NodeSpec
 from spotrain.local.kubelet.options import Options
 
+AUTHORITY_HELP = "which has signed the API server's --kubelet-client-certificate; for kubectl logs"
 IMAGE_HELP = "folder that stands for every image's working directory (%(default)s)"
 
 
@@ -39,6 +40,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--claim", action="append", default=[], metavar="NAME=FOLDER")
     parser.add_argument("--host", action="append", default=[], metavar="NAME=ADDRESS")
     parser.add_argument("--folder", type=Path, default=Path("build/kubelet"), help="logs, volumes")
+    parser.add_argument("--api-authority", type=Path, metavar="CERTIFICATE", help=AUTHORITY_HELP)
     return parser.parse_args(arguments)
 
 
@@ -76,6 +78,7 @@ def build_options(options: argparse.Namespace) -> Options:
             name: require_folder(Path(folder), f"--claim {name}") for name, folder in claims.items()
         },
         hosts={name: addresses.split(",") for name, addresses in hosts.items()},
+        api_authority=options.api_authority,
     )
 
 

@@ -11,6 +11,7 @@ from spotrain.local.kubelet.addresses import address_of
 from spotrain.local.kubelet.machine import Machine
 from spotrain.local.kubelet.node import NodeSpec
 from spotrain.local.kubelet.options import Options
+from spotrain.local.kubelet.pod import PodRun
 
 
 class Kubelet:
@@ -23,6 +24,7 @@ class Kubelet:
         self.machines: dict[str, Machine] = {}
         self._kube = kube
         self.options = options
+        self._port: int | None = None
         self._addresses: dict[str, str] = {}
         """Uid of a pod -> its address."""
         self._pods = Mirror[Object](kind=PODS, parse=lambda pod: pod, changed=self._changed)
@@ -32,15 +34,27 @@ class Kubelet:
         """No process outlives the context; nodes and pods stay at the API server."""
         following = asyncio.create_task(self._pods.follow(self._kube))
         try:
-            yield self
+            async with self._served():
+                yield self
         finally:
             following.cancel()
             await asyncio.gather(following, return_exceptions=True)
             await asyncio.gather(*(machine.stop() for machine in self.machines.values()))
 
+    @asynccontextmanager
+    async def _served(self) -> AsyncIterator[None]:
+        if self.options.api_authority is None:
+            yield
+            return
+        from spotrain.local.kubelet.server import serving  # a web server, for those who ask
+
+        folder = self.options.folder.resolve() / "tls"
+        async with serving(self._reach, self.options.api_authority, folder) as self._port:
+            yield
+
     async def add(self, spec: NodeSpec) -> Machine:
         """A node boots. Raises KubeError, or one of LOST."""
-        machine = Machine(spec, kube=self._kube, options=self.options)
+        machine = Machine(spec, kube=self._kube, options=self.options, port=self._port)
         await machine.join()
         self.machines[spec.name] = machine
         self._catch_up(machine)
@@ -52,10 +66,19 @@ class Kubelet:
 
     def pids(self, namespace: str, name: str) -> dict[str, int]:
         """Container -> its first process, of a pod that runs here; empty if it does not."""
+        _, run = self._find(namespace, name)
+        return run.pids if run else {}
+
+    def _reach(self, namespace: str, name: str) -> PodRun | None:
+        """A pod here, as long as its node can be reached."""
+        machine, run = self._find(namespace, name)
+        return run if machine and machine.link.is_set() else None
+
+    def _find(self, namespace: str, name: str) -> tuple[Machine | None, PodRun | None]:
         pod = self._pods.items.get((namespace, name))
         machine = self.machines.get(pod["spec"].get("nodeName", "")) if pod else None
         resident = machine.residents.get(pod["metadata"]["uid"]) if machine and pod else None
-        return resident.run.pids if resident else {}
+        return machine, resident.run if resident else None
 
     def restore(self, name: str) -> None:
         """The network of a node that was cut off works again."""

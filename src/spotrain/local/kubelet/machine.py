@@ -50,7 +50,10 @@ class Resident:
 class Machine:
     """Begins with `join`; ends with `leave`, or by accident with `lose`."""
 
-    def __init__(self, spec: NodeSpec, *, kube: Kube, options: Options) -> None:
+    def __init__(
+        self, spec: NodeSpec, *, kube: Kube, options: Options, port: int | None = None
+    ) -> None:
+        """`port`: where logs and ports of its pods are served; None: nowhere."""
         self.spec = spec
         self.residents: dict[str, Resident] = {}
         """By the pod's uid."""
@@ -58,6 +61,7 @@ class Machine:
         """Set while the node reaches the API server."""
         self._kube = kube
         self._options = options
+        self._port = port
         self._since = datetime.now(UTC)
         self._beating: asyncio.Task[None] | None = None
 
@@ -92,7 +96,7 @@ class Machine:
         await self._kube.patch(LEASES, LEASE_NAMESPACE, self.spec.name, body)
 
     async def _report(self) -> None:
-        status = build_node_status(self.spec, datetime.now(UTC), self._since)
+        status = build_node_status(self.spec, datetime.now(UTC), self._since, port=self._port)
         await self._kube.patch(
             NODES, "", self.spec.name, {"status": status}, subresource="status", strategic=True
         )

@@ -42,8 +42,13 @@ def build_node(spec: NodeSpec) -> Document:
     }
 
 
-def build_node_status(spec: NodeSpec, now: datetime, since: datetime) -> Document:
-    """Ready since `since`, and with as much room as it was made with."""
+def build_node_status(
+    spec: NodeSpec, now: datetime, since: datetime, *, port: int | None = None
+) -> Document:
+    """Ready since `since`, and with as much room as it was made with.
+
+    `port`: where its kubelet serves; None: nowhere.
+    """
     capacity = {"cpu": "8", "memory": "32Gi", "ephemeral-storage": "100Gi", "pods": "110"}
     capacity |= spec.capacity
     fine = {
@@ -71,6 +76,7 @@ def build_node_status(spec: NodeSpec, now: datetime, since: datetime) -> Documen
             {"type": "InternalIP", "address": HOST_IP},
             {"type": "Hostname", "address": spec.name},
         ],
+        **({"daemonEndpoints": {"kubeletEndpoint": {"Port": port}}} if port else {}),
     }
 
 

@@ -22,6 +22,9 @@ class Options:
     """Name -> addresses that pods find in their /etc/hosts: there is no cluster DNS here."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """For every container, below what the pod says."""
+    api_authority: Path | None = None
+    """Certificate that has signed the one by which the API server shows itself to kubelets; None:
+    no log and no port of a pod can be had through it."""
     heartbeat_seconds: float = 10.0
     """Between two signs of life of a node; the real kubelet's own default."""
     crash_backoff_seconds: float = 10.0

@@ -23,6 +23,7 @@ from spotrain.local.kubelet.launch import (
     plan_launch,
     refuse_what_is_missing,
 )
+from spotrain.local.kubelet.log_times import LogTimes
 from spotrain.local.kubelet.options import Options
 from spotrain.local.kubelet.restarts import backoff_seconds, restarts
 from spotrain.local.kubelet.states import Container, Ended, PodState, Running, State, Waiting
@@ -72,6 +73,8 @@ class PodRun:
         self._changed = changed
         self._storage = Storage(kube, pod)
         self._runs: dict[str, ContainerRun] = {}
+        self._times: dict[Path, LogTimes] = {}
+        """By log."""
         self._ending = asyncio.Event()
 
     @property
@@ -82,6 +85,11 @@ class PodRun:
     def pids(self) -> dict[str, int]:
         """Container -> its first process, of those that run."""
         return {name: run.pid for name, run in self._runs.items() if run.pid}
+
+    def log_times(self, name: str, *, previous: bool = False) -> LogTimes | None:
+        """Of a container's present or last run, or the one before; None: there was none."""
+        count = max((int(log.stem) for log in self._times if log.parent.name == name), default=-1)
+        return self._times.get(self.folder / "logs" / name / f"{count - previous}.log")
 
     def terminate(self, grace_seconds: float) -> None:
         """SIGTERM now, SIGKILL after the grace period; a second word may only shorten it."""
@@ -124,8 +132,10 @@ class PodRun:
             launch = await self._prepared(spec)
             if launch is None:
                 return False
-            self._runs[name] = ContainerRun(spec, launch, self._files(name))
-            ended = await self._runs[name].run(lambda at: self._enter(name, Running(at)))
+            files = self._files(name)
+            self._runs[name] = ContainerRun(spec, launch, files)
+            async with self._times.setdefault(files.log, LogTimes(files.log)).kept():
+                ended = await self._runs[name].run(lambda at: self._enter(name, Running(at)))
             del self._runs[name]
             self._enter(name, ended)
             again = restarts(self.state.restart_policy, ended.exit_code, is_init=is_init)

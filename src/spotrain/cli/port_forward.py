@@ -1,0 +1,200 @@
+"""A port of a pod, reached through the API server with the rights of the kubeconfig's user.
+
+The API server knows two ways. kubectl's runs SPDY through a websocket. This is the older one, which
+nodes still serve: a websocket for each connection, with the first byte of a message as its channel
+(0 data, 1 error), and the port's number first on both. One websocket a connection is all that a
+client of HTTP needs, and needs no SPDY.
+"""
+
+import contextlib
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import httpx2
+from lightkube.config import client_adapter
+from lightkube.config.kubeconfig import SingleConfig
+from lightkube.core.exceptions import ConfigError
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Subprotocol
+
+from spotrain.cli.errors import NO_CLUSTER, NOT_FOUND, UserError
+
+PROTOCOL: Final = Subprotocol("v4.channel.k8s.io")
+DATA, ERROR = b"\0", b"\1"
+PORT_BYTES: Final = 2
+OPEN_SECONDS: Final = 15.0
+PIECE: Final = 1 << 16
+
+
+class PortForward:
+    """Usage: `with PortForward(config, namespace, pod, port).listening(socket): ...`.
+
+    Each connection to the local socket becomes one to the pod. Where that fails, the local one is
+    closed and `problem` says why.
+    """
+
+    def __init__(self, config: SingleConfig, namespace: str, pod: str, port: int) -> None:
+        self.problem: UserError | None = None
+        self._config = config
+        self._pod = pod
+        self._port = port
+        self._url = (
+            f"{config.cluster.server}/api/v1/namespaces/{namespace}/pods/{pod}/portforward"
+            f"?ports={port}"
+        )
+        self._open: set[ClientConnection] = set()
+
+    @contextmanager
+    def listening(self, listener: socket.socket) -> Iterator[None]:
+        """Serve a socket that listens already; all connections end with the context."""
+        accepting = threading.Thread(target=self._accept, args=(listener,), daemon=True)
+        accepting.start()
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)  # wakes who accepts; closing alone does not
+            accepting.join()
+            for connection in list(self._open):
+                connection.close()
+
+    def _accept(self, listener: socket.socket) -> None:
+        while True:
+            try:
+                local, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(local,), daemon=True).start()
+
+    def _serve(self, local: socket.socket) -> None:
+        with local:
+            try:
+                with self._connect() as remote:
+                    self._open.add(remote)
+                    try:
+                        self._pipe(local, remote)
+                    finally:
+                        self._open.discard(remote)
+            except UserError as error:
+                self.problem = error
+
+    def _pipe(self, local: socket.socket, remote: ClientConnection) -> None:
+        sending = threading.Thread(target=_send, args=(local, remote), daemon=True)
+        sending.start()
+        left = PORT_BYTES  # of the data channel, which begins with the port's number
+        said = b""
+        with contextlib.suppress(OSError, ConnectionClosed):
+            for message in remote:
+                assert isinstance(message, bytes)
+                channel, data = message[:1], message[1:]
+                if channel == ERROR:
+                    said += data
+                elif channel == DATA:
+                    skipped = min(left, len(data))
+                    left -= skipped
+                    local.sendall(data[skipped:])
+        if said[PORT_BYTES:]:
+            self.problem = UserError(
+                f"port {self._port} of pod {self._pod} cannot be reached: "
+                f"{said[PORT_BYTES:].decode(errors='replace')[:200]}. Is it ready? "
+                f"kubectl get pod {self._pod}",
+                exit_code=NO_CLUSTER,
+            )
+        with contextlib.suppress(OSError):
+            local.shutdown(socket.SHUT_RDWR)  # wakes who reads of it
+        sending.join()
+
+    def _connect(self) -> ClientConnection:
+        """Raises UserError."""
+        try:
+            return connect(
+                self._url.replace("http", "ws", 1),
+                ssl=self._tls() if self._url.startswith("https") else None,
+                additional_headers=_credentials(self._config, self._url),
+                subprotocols=[PROTOCOL],
+                compression=None,
+                max_size=None,
+                open_timeout=OPEN_SECONDS,
+                close_timeout=1.0,
+            )
+        except InvalidStatus as error:
+            raise self._refused(error.response.status_code, error.response.body) from None
+        except (OSError, InvalidHandshake, TimeoutError, ConfigError) as error:
+            raise UserError(
+                f"no way to pod {self._pod} through {self._config.cluster.server}: {error}. "
+                "Is there a way to the cluster (VPN, proxy)?",
+                exit_code=NO_CLUSTER,
+            ) from None
+
+    def _tls(self) -> ssl.SSLContext:
+        assert self._config.user is not None
+        return client_adapter.verify_cluster(
+            self._config.cluster, self._config.user, self._config.abs_file
+        )
+
+    def _refused(self, status: int, body: bytes | bytearray | None) -> UserError:
+        said = httpx2.Response(status, content=bytes(body or b""))
+        message = said.text[:200]
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            message = said.json()["message"]
+        match status:
+            case 401 | 403:
+                text = f"no permission to forward ports to pod {self._pod}: {message}. Ask an "
+                text += "administrator for the role spotrain-researchers-jobs in its namespace."
+                return UserError(text, exit_code=NO_CLUSTER)
+            case 404:
+                return UserError(f"pod {self._pod} is gone. Try again.", exit_code=NOT_FOUND)
+        return UserError(
+            f"no connection to pod {self._pod}: the cluster answers {status}: {message}",
+            exit_code=NO_CLUSTER,
+        )
+
+
+def _send(local: socket.socket, remote: ClientConnection) -> None:
+    """From here to the pod. Nothing tells the pod that this side has said all; it is closed."""
+    with contextlib.suppress(OSError, ConnectionClosed):
+        while data := local.recv(PIECE):
+            remote.send(DATA + data)
+    remote.close()
+
+
+def _credentials(config: SingleConfig, url: str) -> dict[str, str]:
+    """As lightkube would send them, a program that fetches a token included."""
+    assert config.user is not None
+    if (auth := client_adapter.user_auth(config.user)) is None:
+        return {}  # a client certificate, or nothing
+    request = httpx2.Request("GET", url)
+    prepared = next(auth.sync_auth_flow(request))
+    return {"Authorization": prepared.headers["Authorization"]}
+
+
+@contextmanager
+def private_listener() -> Iterator[tuple[socket.socket, Path]]:
+    """A socket in a folder that nobody else on this machine may enter; and its path."""
+    with TemporaryDirectory(prefix="spotrain-") as folder, socket.socket(socket.AF_UNIX) as made:
+        path = Path(folder) / "port"
+        made.bind(str(path))
+        made.listen()
+        yield made, path
+
+
+@contextmanager
+def local_port(port: int = 0) -> Iterator[tuple[socket.socket, int]]:
+    """A socket on this machine's loopback, for a browser; 0: any port that is free.
+
+    Raises UserError: it is taken.
+    """
+    with socket.socket() as made:
+        try:
+            made.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise UserError(f"port {port} of this machine: {error}; name another one.") from None
+        made.listen()
+        yield made, made.getsockname()[1]
