@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spotrain.ledger.replay import Behaviour, Replayed, replay
-from spotrain.ledger.traces import Trace, read_events
+from spotrain.ledger.trace_formats import read_events
+from spotrain.ledger.traces import Trace
 
 BAMBOO = Path(__file__).parents[1] / "bench/traces/bamboo-p3.csv"
 CALM = Trace(((0.0, 4),), 100.0)
@@ -32,6 +33,8 @@ def traces(draw: st.DrawFn) -> Trace:
 behaviours = st.builds(
     Behaviour,
     pause_seconds=st.floats(0, 200),
+    loss_pause_seconds=st.floats(0, 200),
+    unnoticed=st.floats(0, 1),
     save_seconds=st.floats(0, 50),
     interval_seconds=st.floats(0.5, 1000),
     has_notice=st.booleans(),
@@ -47,7 +50,7 @@ def test_a_loss_without_notice_costs_the_pause_and_the_work_since_the_last_save(
     found = replay(LOSS, Behaviour(pause_seconds=10, has_notice=False, interval_seconds=30))
     # Trains 40 s of the first 50, saves after 30; then pauses 10 s of 50 with three nodes.
     assert found == Replayed(
-        useful=4 * 30 + 3 * 40, paused=40 + 30, saving=0, redone=40, capacity=350
+        useful=4 * 30 + 3 * 40, paused=40 + 30, saving=0, redone=40, capacity=350, seconds=100
     )
 
 
@@ -91,6 +94,43 @@ def test_the_published_trace_gives_what_was_computed_for_it_elsewhere(
     assert replay(trace, behaviour).goodput == pytest.approx(expected, abs=0.005)
 
 
+def test_a_share_of_the_drops_can_come_without_notice() -> None:
+    shrinking = Trace(tuple((10.0 * n, 9 - n) for n in range(9)), 90.0)
+    half = Behaviour(
+        pause_seconds=0, loss_pause_seconds=5, has_notice=True, unnoticed=0.5, save_seconds=0
+    )
+    found = replay(shrinking, half)
+    # Of eight drops the second, fourth, sixth and eighth: 7, 5, 3 and 1 nodes stand still then.
+    assert found.paused == 5 * (7 + 5 + 3 + 1)
+    assert found.redone == 10 * (8 + 6 + 4 + 2)
+
+
+def test_a_job_ends_when_its_work_is_done() -> None:
+    calm = Behaviour(pause_seconds=10, has_notice=True, save_seconds=5, interval_seconds=20)
+    found = replay(CALM, calm, work=4 * 30)
+    assert (found.seconds, found.useful, found.is_done) == (10 + 20 + 5 + 10, 120, True)
+    assert found.capacity == 4 * 45
+
+
+def test_work_that_the_trace_has_no_time_for_is_not_done() -> None:
+    found = replay(CALM, Behaviour(pause_seconds=10, has_notice=True), work=4 * 91)
+    assert (found.seconds, found.useful, found.is_done) == (100, 360, False)
+
+
+@given(traces(), behaviours, st.floats(0.01, 1))
+def test_less_work_takes_no_longer_and_is_done_where_more_is(
+    trace: Trace, behaviour: Behaviour, share: float
+) -> None:
+    whole = replay(trace, behaviour)
+    if whole.useful > 0:
+        part = replay(trace, behaviour, work=whole.useful * share)
+        assert part.is_done
+        assert part.useful == pytest.approx(whole.useful * share)
+        assert part.seconds <= whole.seconds
+        accounted = part.useful + part.paused + part.saving + part.redone
+        assert accounted == pytest.approx(part.capacity)
+
+
 @given(traces(), behaviours)
 def test_every_second_of_every_node_is_accounted_for(trace: Trace, behaviour: Behaviour) -> None:
     found = replay(trace, behaviour)
@@ -106,7 +146,7 @@ def test_every_second_of_every_node_is_accounted_for(trace: Trace, behaviour: Be
 def test_a_notice_never_hurts_where_saving_costs_nothing(
     trace: Trace, behaviour: Behaviour
 ) -> None:
-    fields = vars(behaviour) | {"save_seconds": 0.0}
+    fields = vars(behaviour) | {"save_seconds": 0.0, "loss_pause_seconds": None}
     warned = replay(trace, Behaviour(**fields | {"has_notice": True}))
     unwarned = replay(trace, Behaviour(**fields | {"has_notice": False}))
     assert warned.useful >= unwarned.useful - 1e-6
@@ -142,12 +182,6 @@ def test_the_trace_keeps_its_shape_at_an_eighth_of_its_size() -> None:
     assert {nodes for _, _, nodes in trace.spans} == {1, 2, 3, 4}
     assert trace.drops == 16
     assert trace.window(trace.busiest(12_000), 12_000).drops == 6
-
-
-@pytest.mark.parametrize("line", ["0,add", "soon,add,n1", "0,vanish,n1"])
-def test_a_line_that_is_no_event_is_refused(line: str) -> None:
-    with pytest.raises(ValueError, match="line 2 is"):
-        read_events(f"0,add,n0\n{line}\n")
 
 
 def test_a_trace_without_nodes_has_no_goodput() -> None:

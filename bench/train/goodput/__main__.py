@@ -20,7 +20,8 @@ from bench.train.goodput.play import play
 from bench.train.peers.launchers import ALL
 from bench.train.peers.scripts.work import BATCH
 from spotrain.ledger.replay import Behaviour, replay
-from spotrain.ledger.traces import Trace, read_events
+from spotrain.ledger.trace_formats import read_events
+from spotrain.ledger.traces import Trace
 
 TRACE: Final = page.ROOT / "bench/traces/bamboo-p3.csv"
 NODES_THERE, NODES_HERE = 32, 4

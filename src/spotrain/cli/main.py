@@ -25,6 +25,8 @@ VERBS: Final[Mapping[str, str]] = {
     "resume": "Go on with a stopped job, from its last checkpoint.",
     "scale": "Change the number of GPUs of a job while it trains.",
     "delete": "Remove jobs; what they wrote under output/ stays.",
+    "simulate": "Play a record of spot capacity: time, goodput and dollars, beside torchrun and "
+    "restarts.",
 }
 """Every verb with the first line of its help, in the order in which a newcomer meets them."""
 

@@ -1,7 +1,5 @@
-"""Spot capacity over time: how many nodes there were, from a record of who came and went."""
+"""Spot capacity over time: how many nodes there were."""
 
-import csv
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -34,20 +32,40 @@ class Trace:
             yield start, end, nodes
 
     @property
+    def most(self) -> int:
+        """Nodes, at its best time."""
+        return max(count for _, count in self.counts)
+
+    @property
+    def node_seconds(self) -> float:
+        return sum((end - start) * nodes for start, end, nodes in self.spans)
+
+    @property
     def drops(self) -> int:
         """How often nodes went."""
         return sum(after < before for (_, before), (_, after) in pairwise(self.counts))
 
     def scaled(self, *, most: int, to: int, least: int = 1) -> "Trace":
         """As though a fleet of `most` nodes were one of `to`: shares rounded half up."""
-        return _trace(
+        return trace_of(
             ((at, max(least, int(count * to / most + 0.5))) for at, count in self.counts),
             self.seconds,
         )
 
     def compressed(self, factor: float) -> "Trace":
         """The same changes in a `factor`-th of the time."""
-        return _trace(((at / factor, count) for at, count in self.counts), self.seconds / factor)
+        return trace_of(((at / factor, count) for at, count in self.counts), self.seconds / factor)
+
+    def repeated(self, times: int) -> "Trace":
+        """The same again and again."""
+        return trace_of(
+            (
+                (at + number * self.seconds, count)
+                for number in range(times)
+                for at, count in self.counts
+            ),
+            self.seconds * times,
+        )
 
     def window(self, start: float, seconds: float) -> "Trace":
         """A part of it, its times counted from its own start."""
@@ -58,7 +76,7 @@ class Trace:
             for begin, end, nodes in self.spans
             if end > start and begin < start + seconds
         ]
-        return _trace(within, seconds)
+        return trace_of(within, seconds)
 
     def busiest(self, seconds: float) -> float:
         """Where the window with the most drops begins, among those that begin with a change."""
@@ -66,30 +84,7 @@ class Trace:
         return max(starts, key=lambda start: (self.window(start, seconds).drops, -start))
 
 
-def read_events(text: str) -> Trace:
-    """From lines of `milliseconds,add|remove,node`, as the traces of Bamboo have them.
-
-    Raises:
-        ValueError: a line is none of these, or more nodes go than are there.
-    """
-    change: Counter[float] = Counter()
-    for number, line in enumerate(csv.reader(text.splitlines()), start=1):
-        try:
-            milliseconds, what, _node = line
-            change[int(milliseconds) / 1000] += {"add": 1, "remove": -1}[what]
-        except (ValueError, KeyError):
-            raise ValueError(
-                f"line {number} is {','.join(line)!r}, but a trace has milliseconds, add or "
-                "remove, and a node's name a line"
-            ) from None
-    counts, nodes = [(0.0, 0)], 0
-    for at in sorted(change):
-        nodes += change[at]
-        counts.append((at, nodes))
-    return _trace(counts, max(change))
-
-
-def _trace(counts: Iterable[tuple[float, int]], seconds: float) -> Trace:
+def trace_of(counts: Iterable[tuple[float, int]], seconds: float) -> Trace:
     """Of several counts at one time the last one holds; one like that before it says nothing."""
     by_time = {at: count for at, count in counts if at < seconds}
     kept: list[tuple[float, int]] = []
