@@ -95,6 +95,13 @@ PARTS: Final = (
         module="bench.train.goodput",
         minutes=25,
     ),
+    # After those whose figures it takes.
+    Part(
+        name="cost",
+        about="what jobs save on recorded traces, beside an oracle, torchrun and full restarts",
+        module="bench.cost",
+        minutes=1,
+    ),
 )
 
 

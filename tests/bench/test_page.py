@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from bench.controller import report as controller
+from bench.cost import report as cost
 from bench.page import PAGE, block, put
 from bench.train.fencing import report as fencing
 from bench.train.goodput import report as goodput
@@ -17,6 +18,7 @@ from bench.train.survival import report as survival
     ("name", "render"),
     [
         ("controller", controller.table),
+        ("cost", cost.block),
         ("fencing", fencing.block),
         ("goodput", goodput.block),
         ("samples", samples.block),
