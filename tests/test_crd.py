@@ -14,6 +14,8 @@ from spotrain import contract
 from spotrain.controller.status import JobStatus
 from spotrain.job import parse_job, parse_pools
 from spotrain.job.spec import Document, RunPolicy
+from spotrain.ledger.settlement import NEWEST
+from tests.controller.ledger_example import ACCOUNT, WORLD
 from tests.controller.test_status import statuses
 from tests.test_job import document
 from tests.upstream import IMAGENET
@@ -187,6 +189,30 @@ def test_conditions_are_a_map_by_type() -> None:
     conditions = SCHEMA["properties"]["status"]["properties"]["conditions"]
     assert conditions["x-kubernetes-list-type"] == "map"
     assert conditions["x-kubernetes-list-map-keys"] == ["type"]
+
+
+def test_the_schema_of_the_ledger_has_each_of_its_fields_and_no_other() -> None:
+    whole = JobStatus(history=(WORLD,), ledger=ACCOUNT).to_document()
+    properties = SCHEMA["properties"]["status"]["properties"]
+    for part in ("ledger", "history"):
+        described = {path for path, schema in walk(properties[part]) if schema["type"] != "array"}
+        assert described == {path for path, _ in values(whole[part])}
+
+
+def test_as_many_worlds_fit_as_are_kept() -> None:
+    history = SCHEMA["properties"]["status"]["properties"]["history"]
+    assert history["maxItems"] == NEWEST
+
+
+def values(document: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Each mapping and plain value in it, under the path that `walk` gives its schema."""
+    if isinstance(document, list):
+        for item in document:
+            yield from values(item, f"{path}[]")
+        return
+    yield path, document
+    for key, below in document.items() if isinstance(document, dict) else ():
+        yield from values(below, f"{path}.{key}")
 
 
 @given(statuses)

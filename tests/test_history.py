@@ -63,6 +63,13 @@ def test_a_world_that_never_stepped_belongs_to_the_pause_before_it() -> None:
     assert (told[1].pause_seconds, told[1].first_step) == (None, None)
 
 
+def test_a_checkpoint_tells_of_steps_of_which_no_report_did() -> None:
+    told = history.commit(one_world(), Checkpoint(1, 25), 13.2)
+    assert (told[0].last_step, told[0].last_step_at) == (25, 13.2)
+    late = history.commit(told, Checkpoint(1, 20), 13.4)
+    assert (late[0].last_step, late[0].last_step_at) == (25, 13.2)
+
+
 def test_a_world_that_hung_did_its_last_step_when_that_was_told() -> None:
     told = history.end(one_world(), 1, Reason.STALL, 13.0)
     told = report(history.publish(told, world(2), 913.5), 2, 11, 914.0, restored=10)
@@ -81,7 +88,7 @@ def test_a_report_without_samples_leaves_the_size_of_a_step_alone() -> None:
 
 
 def test_commits_stand_with_the_world_that_made_them() -> None:
-    told = history.commit(history.publish(one_world(), world(2), 13.5), Checkpoint(1, 20))
+    told = history.commit(history.publish(one_world(), world(2), 13.5), Checkpoint(1, 20), 13.6)
     assert [chapter.committed_step for chapter in told] == [20, None]
 
 
@@ -134,4 +141,4 @@ def test_worlds_that_never_step_do_not_push_out_the_one_that_trained_last() -> N
 
 def test_a_world_that_is_no_longer_kept_takes_no_late_word() -> None:
     told = lives((), 1, history.MAX_CHAPTERS + 5, trained=True)
-    assert history.commit(told, Checkpoint(1, 18)) == told
+    assert history.commit(told, Checkpoint(1, 18), 1.0) == told

@@ -156,7 +156,7 @@ class Lives(RuleBasedStateMachine):
         assert self._present
         self.committed = self.step
         found = Checkpoint(self._present.number, self.step)
-        self.chapters = history.commit(self.chapters, found)
+        self.chapters = history.commit(self.chapters, found, self._clock)
         self._learn()
 
     @precondition(lambda self: self._present is not None)

@@ -60,6 +60,14 @@ def test_the_last_step_is_on_record_when_the_job_has_succeeded() -> None:
     assert plan.status.progress == Progress(130, after(1))
 
 
+def test_the_last_step_is_on_record_though_no_world_trains_any_more() -> None:
+    closed = world(4, 0, step=130, outcome="succeeded")
+    plan = reconcile(job(), seen(world=closed, status=status()), after(1))
+    assert plan.status.progress == Progress(130, after(1))
+    forgetful = report(seen(world=world(4, 0, step=0), status=status()), after(1), last=True)
+    assert forgetful.progress == Progress(100, NOW)
+
+
 @pytest.mark.acceptance(10)
 def test_restarts_inside_the_pods_are_counted_and_never_forgotten() -> None:
     first = reconcile(job(), seen(world=world(restarts=2)), NOW)

@@ -23,6 +23,7 @@ from spotrain.controller.status import (
 from spotrain.ledger.account import Account
 from spotrain.ledger.entries import WorldEntry
 from tests.controller.builders import NOW, after
+from tests.controller.ledger_example import ACCOUNT
 
 counts = st.integers(0, 99)
 times = st.integers(-(10**6), 10**6).map(lambda n: after(n / 8))
@@ -60,7 +61,7 @@ statuses = st.builds(
     history=st.lists(
         st.builds(WorldEntry, number=counts, size=counts, published_at=times), max_size=2
     ).map(tuple),
-    ledger=st.none() | st.builds(Account, since=times),
+    ledger=st.none() | st.just(ACCOUNT) | st.builds(Account, since=times),
 )
 
 

@@ -1,9 +1,11 @@
 """`python -m spotrain.local` as a person uses it."""
 
+import json
 import re
 import socket
 import subprocess
 import sys
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,10 @@ def job_file(folder: Path, *options: str, replicas: int = 1, **spec: Any) -> Pat
     return path
 
 
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
 def run_file(folder: Path, job: Path) -> subprocess.CompletedProcess[str]:
     (folder / "efs").mkdir()
     return subprocess.run(
@@ -50,6 +56,15 @@ def test_a_job_file_runs_to_its_end(tmp_path: Path) -> None:
     assert "world 1: 1 worker trains" in done.stdout
     assert list((tmp_path / "efs" / "out" / "checkpoints").glob("*.json"))
     assert (tmp_path / "run" / "world-number").read_text() == "1\n"
+    status = json.loads((tmp_path / "run" / "status.json").read_text())
+    (world,) = status["history"]
+    assert (world["reason"], world["restoredStep"]) == ("finished", 0)
+    assert world["committedStep"] == world["lastStep"] == status["progress"]["step"]
+    totals = status["ledger"]["totals"]
+    lasted = timedelta(seconds=totals["wantedSeconds"])
+    assert lasted == _moment(status["completionTime"]) - _moment(status["ledger"]["since"])
+    assert 0 < totals["usefulSeconds"] < totals["wantedSeconds"]
+    assert totals["lostSeconds"]["forming"] > 0
 
 
 @pytest.mark.acceptance(24)

@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from spotrain.job import Pool, parse_job, parse_pools
+from spotrain.ledger.entries import StayEntry
 from spotrain.local.engine import Engine
 from spotrain.local.image import Image, NotLocal
 from spotrain.local.machines import Options
@@ -112,7 +113,17 @@ async def test_a_destroyed_node_kills_at_once_and_counts_as_no_failure(tmp_path:
         job.machines.destroy(lost)
         await until(job, lambda: len(job.machines.alive) == 2)
         await until(job, lambda: running(job) == 2)
+        await until(job, lambda: len(known(job)) == 3)
     assert job.status.restarts.failures == 0
+    (ended,) = [stay for stay in known(job) if stay.ended_at]
+    assert ended.node == lost.name
+    assert ended.place
+    assert (ended.place.pool, ended.place.zone) == (lost.pool.name, lost.zone)
+
+
+def known(job: Engine) -> tuple[StayEntry, ...]:
+    """What the ledger says of pods."""
+    return job.status.ledger.stays if job.status.ledger else ()
 
 
 async def test_without_machines_pods_wait_and_start_when_there_are_some(tmp_path: Path) -> None:

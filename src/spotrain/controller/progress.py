@@ -27,8 +27,11 @@ def report(observed: Observed, now: datetime, *, last: bool = False) -> Report:
     """
     status, seen = observed.status, observed.world
     before, progress, growths = status.world, status.progress, status.restarts.growths
-    if seen is None or seen.size == 0 or (before and seen.number < before.number):
+    if seen is None or (before and seen.number < before.number):
         return Report(before, progress, growths)
+    if seen.size == 0:  # no world trains; the last one may have come further than was written
+        is_news = last and seen.step > (progress.step if progress else 0)
+        return Report(before, Progress(seen.step, now) if is_news else progress, growths)
     world = before
     if before is None or seen.number > before.number:
         world = WorldStatus(seen.number, seen.size, seen.since, seen.step)

@@ -101,7 +101,7 @@ class Job:
         self.changed(self.key)
 
     def take_saved(self, checkpoint: worlds.Checkpoint) -> None:
-        self.chapters = history.commit(self.chapters, checkpoint)
+        self.chapters = history.commit(self.chapters, checkpoint, self.clock())
         self.dispatch(worlds.Saved(checkpoint=checkpoint))
 
     def stall(self, number: int, cause: str) -> None:

@@ -21,6 +21,8 @@ class Node:
     """Seconds of the engine's clock."""
     cordoned: bool = False
     ended_at: float | None = None
+    created_at: datetime | None = None
+    """The same moment as `started_at`, by the wall's clock."""
 
     @property
     def labels(self) -> dict[str, str]:
@@ -39,6 +41,10 @@ class Node:
             zone=self.zone,
             ready=self.ended_at is None,
             cordoned=self.cordoned,
+            created_at=self.created_at,
+            gpus=self.pool.gpus_per_node,
+            capacity=self.pool.capacity,
+            instance_type=next(iter(self.pool.instance_types), ""),
         )
 
 
@@ -56,6 +62,9 @@ class Pod:
     disrupted: bool = False
     deleting: bool = False
     message: str = ""
+    scheduled_at: datetime | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
 
     @property
     def gpus(self) -> int:
@@ -84,6 +93,10 @@ class Pod:
             .get("annotations", {})
             .get(contract.OFFER_ANNOTATION, ""),
             unschedulable="no node of its pool has a free GPU" if waits else "",
+            scheduled_at=self.scheduled_at,
+            started_at=self.started_at,
+            ended_at=self.ended_at,
+            gpus=self.gpus,
         )
 
 

@@ -16,6 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from spotrain.agent.standalone import expect_token
+from spotrain.controller.board import Board
 from spotrain.controller.limits import limits_of
 from spotrain.controller.model import (
     Action,
@@ -55,6 +56,7 @@ class Engine:
 
     def __init__(self, job: ElasticJob, pools: Sequence[Pool], options: Options) -> None:
         self.job = replace(job, uid=job.uid or str(uuid.uuid4()))
+        self.created_at = datetime.now(UTC)
         self.machines = Machines(pools, options, self._tell)
         self.status = JobStatus()
         self.events: list[Event] = []
@@ -145,6 +147,7 @@ class Engine:
             world=view_world(self.report(), clock=self._coordinator.clock(), now=now),
             status=self.status,
             coordinator=self._address,
+            board=Board(since=self.created_at),
         )
 
     def _act(self, action: Action) -> None:

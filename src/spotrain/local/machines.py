@@ -138,7 +138,8 @@ class Machines:
     def _boot(self, pod_uid: str, group: Group) -> None:
         self._booting.pop(pod_uid)
         name = f"node-{next(self._counter)}"
-        self.nodes.append(Node(name, group.pool, group.zone, started_at=time.monotonic()))
+        born, now = time.monotonic(), datetime.now(UTC)
+        self.nodes.append(Node(name, group.pool, group.zone, started_at=born, created_at=now))
         self._tell(f"{name}: booted ({group.pool.name}, {group.zone})")
 
     def _start(self, pod: Pod, node: Node) -> None:
@@ -166,14 +167,17 @@ class Machines:
         )
         self._processes[pod.uid] = process
         pod.node = node
+        pod.scheduled_at = datetime.now(UTC)
         process.start()
 
     def _started(self, pod: Pod, node: Node) -> None:
         pod.phase = "Running"
+        pod.started_at = datetime.now(UTC)
         self._tell(f"{pod.name}: started on {node.name}")
 
     def _ended(self, pod: Pod, code: int) -> None:
         pod.exit_code = code
+        pod.ended_at = datetime.now(UTC)
         pod.phase = "Succeeded" if code == 0 else "Failed"
         if pod.deleting and pod in self.pods:
             self.pods.remove(pod)

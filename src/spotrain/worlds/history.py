@@ -66,10 +66,17 @@ def end(history: History, number: int, reason: Reason, now: float, message: str 
     return _change(history, number, ended)
 
 
-def commit(history: History, checkpoint: Checkpoint) -> History:
-    return _change(
-        history, checkpoint.world, lambda chapter: replace(chapter, committed_step=checkpoint.step)
-    )
+def commit(history: History, checkpoint: Checkpoint, now: float) -> History:
+    """A checkpoint also tells how far its world has come: reports are few, and the last steps of a
+    job come without one."""
+
+    def committed(chapter: Chapter) -> Chapter:
+        chapter = replace(chapter, committed_step=checkpoint.step)
+        if chapter.last_step is None or checkpoint.step <= chapter.last_step:
+            return chapter
+        return replace(chapter, last_step=checkpoint.step, last_step_at=now)
+
+    return _change(history, checkpoint.world, committed)
 
 
 def progress(
