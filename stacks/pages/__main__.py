@@ -1,13 +1,14 @@
-"""python -m stacks.pages writes every page of docs/ that is made from the code."""
+"""python -m stacks.pages [PAGE...] writes the pages that are made from the code, all or some."""
 
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from stacks.pages import configuration, cost, elasticjob, identities, readme
+from stacks.pages import command_line, configuration, cost, elasticjob, identities, readme
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES: Mapping[str, Callable[[], str]] = {
+    "cli.md": command_line.page,
     "configuration.md": configuration.page,
     "stack-cost.md": cost.page,
     "elasticjob.md": elasticjob.page,
@@ -17,9 +18,9 @@ PAGES: Mapping[str, Callable[[], str]] = {
 
 
 def main() -> int:
-    """Write them all."""
-    for name, page in PAGES.items():
-        (DOCS / name).write_text(page())
+    """Write them all, or those that are named."""
+    for name in sys.argv[1:] or PAGES:
+        (DOCS / name).write_text(PAGES[name]())
         print(f"wrote docs/{name}")
     return 0
 

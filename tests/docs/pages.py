@@ -12,7 +12,7 @@ FENCE = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`([^`\n]+)`")
 PLACEHOLDER = re.compile(r"<([a-z][a-z -]*)>")
 SUBSTITUTION = re.compile(r"\$\(([^()]*)\)")
-PROGRAMS = {"aws", "kubectl", "pulumi", "make", "helm", "docker", "kind", "minikube"}
+PROGRAMS = {"aws", "kubectl", "pulumi", "make", "helm", "docker", "kind", "minikube", "spotrain"}
 KEYWORDS = {"then", "do", "done"}
 PUNCTUATION = "|&;()<>"
 

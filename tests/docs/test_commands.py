@@ -11,6 +11,7 @@ import yaml
 
 from bench.parts import PARTS
 from spotrain import contract
+from spotrain.cli.main import PROGRAM, VERBS, load_verb
 from stacks.aws.cluster_schema import Cluster
 from stacks.pages.stacks import QUARRY, recording_of
 from stacks.recorder import Recording
@@ -83,6 +84,22 @@ def test_what_needs_our_environment_is_run_with_its_python() -> None:
         if re.search(r"(?<!\.venv/bin/)python3? -m (stacks|demo|spotrain\.local)", page.read_text())
     ]
     assert bare == []
+
+
+def test_every_use_of_our_own_command_has_a_verb_and_options_that_there_are() -> None:
+    used = [
+        command
+        for command in commands(PROGRAM, f".venv/bin/{PROGRAM}")
+        if len(command.words) > 1 and not command.words[1].startswith("-")
+    ]
+    assert used
+    for command in used:
+        verb = command.words[1]
+        assert verb in VERBS, str(command)
+        known = {name for each in load_verb(verb).params for name in each.opts} | {"--help"}
+        words = [word.partition("=")[0] for word in command.words[2:]]
+        own = words[: words.index("--")] if "--" in words else words
+        assert {word for word in own if word.startswith("-")} <= known, str(command)
 
 
 def test_every_use_of_pulumi_is_one_that_it_has() -> None:

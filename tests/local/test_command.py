@@ -1,6 +1,7 @@
-"""`python -m spotrain.local` as a person uses it."""
+"""`spotrain run FILE --local` as a person uses it."""
 
 import json
+import os
 import re
 import socket
 import subprocess
@@ -13,11 +14,27 @@ import pytest
 import yaml
 
 from spotrain import contract
-from spotrain.local.__main__ import main
+from spotrain.cli.local_jobs import ENV_FOLDER
+from spotrain.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "k8s" / "examples" / "digits.yaml"
 SESSION = ROOT / "tests" / "train" / "scripts" / "session.py"
+
+
+@pytest.fixture(autouse=True)
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the jobs of this test live."""
+    monkeypatch.setenv(ENV_FOLDER, str(tmp_path / "shelf"))
+    return tmp_path / "shelf"
+
+
+def typed(*words: str) -> int:
+    """The exit code of `spotrain run ... --local` in this process."""
+    with pytest.raises(SystemExit) as ended:
+        main(["run", *words, "--local", "--workdir", str(ROOT / "training-image")])
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
 
 
 def job_file(folder: Path, *options: str, replicas: int = 1, **spec: Any) -> Path:
@@ -40,23 +57,26 @@ def run_file(folder: Path, job: Path) -> subprocess.CompletedProcess[str]:
     (folder / "efs").mkdir()
     return subprocess.run(
         [
-            *(sys.executable, "-m", "spotrain.local", str(job)),
-            *("--volume", f"efs={folder / 'efs'}", "--folder", str(folder / "run")),
+            *(sys.executable, "-m", "spotrain.cli", "run", str(job), "--local"),
+            *("--volume", f"efs={folder / 'efs'}"),
         ],
         capture_output=True,
         text=True,
         timeout=240,
         check=False,
+        env=dict(os.environ),
     )
 
 
-def test_a_job_file_runs_to_its_end(tmp_path: Path) -> None:
+def test_a_job_file_runs_to_its_end(tmp_path: Path, shelf: Path) -> None:
     done = run_file(tmp_path, job_file(tmp_path, "--pause", "0"))
     assert done.returncode == contract.EXIT_OK, done.stdout + done.stderr
     assert "world 1: 1 worker trains" in done.stdout
+    assert "digits succeeded" in done.stdout
     assert list((tmp_path / "efs" / "out" / "checkpoints").glob("*.json"))
-    assert (tmp_path / "run" / "world-number").read_text() == "1\n"
-    status = json.loads((tmp_path / "run" / "status.json").read_text())
+    folder = shelf / "jobs" / "digits"
+    assert (folder / "world-number").read_text() == "1\n"
+    status = json.loads((folder / "status.json").read_text())
     (world,) = status["history"]
     assert (world["reason"], world["restoredStep"]) == ("finished", 0)
     assert world["committedStep"] == world["lastStep"] == status["progress"]["step"]
@@ -95,39 +115,50 @@ def test_a_job_that_hangs_before_its_first_step_is_started_again_and_tells_where
     [
         pytest.param("a: [", "cannot be read as YAML", id="no-yaml"),
         pytest.param("- a", "holds no mapping", id="no-mapping"),
+        pytest.param("kind: Pod", "not an ElasticJob", id="another-kind"),
         pytest.param("kind: ElasticJob", "apiVersion", id="no-job"),
     ],
 )
 def test_a_bad_file_is_refused_before_anything_starts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
+    tmp_path: Path, shelf: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
 ) -> None:
     path = tmp_path / "job.yaml"
     path.write_text(text)
-    assert main([str(path), "--folder", str(tmp_path / "run")]) == contract.EXIT_USAGE
+    assert typed(str(path)) == contract.EXIT_USAGE
     assert said in capsys.readouterr().err
-    assert not (tmp_path / "run").exists()
+    assert not (shelf / "jobs").exists()
 
 
 def test_a_missing_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(tmp_path / "none.yaml")]) == contract.EXIT_USAGE
+    assert typed(str(tmp_path / "none.yaml")) == contract.EXIT_USAGE
     assert "none.yaml" in capsys.readouterr().err
+
+
+def test_without_local_the_way_to_a_cluster_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["run", str(job_file(tmp_path))])
+    assert ended.value.code == contract.EXIT_USAGE
+    assert "spotrain submit" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        pytest.param(["--image", "nowhere"], "--image: nowhere is no folder", id="image"),
         pytest.param(["--volume", "efs=nowhere"], "--volume efs: nowhere is no", id="volume"),
-        pytest.param(["--machines", "0"], "needs 1 workers at least", id="machines"),
+        pytest.param(["--volume", "efs"], "CLAIM=FOLDER", id="no-folder"),
+        pytest.param(["--machines", "1"], "needs 2 workers at least", id="machines"),
+        pytest.param(["--pools", "nowhere.yaml"], "nowhere.yaml: no such file", id="pools"),
     ],
 )
 def test_what_cannot_run_is_refused_before_anything_starts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str
+    tmp_path: Path, shelf: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str
 ) -> None:
-    arguments = [str(job_file(tmp_path)), "--folder", str(tmp_path / "run"), *options]
-    assert main(arguments) == contract.EXIT_USAGE
+    job = job_file(tmp_path, replicas=2, minReplicas=2)
+    assert typed(str(job), *options) == contract.EXIT_USAGE
     assert said in capsys.readouterr().err
-    assert not (tmp_path / "run").exists()
+    assert not (shelf / "jobs").exists()
 
 
 def test_a_failed_job_ends_with_the_end_of_its_log(
@@ -139,26 +170,16 @@ def test_a_failed_job_ends_with_the_end_of_its_log(
     worker = document["spec"]["replicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]
     worker["args"] = ["imagenet.py", "--arch", "foo", "."]
     path.write_text(yaml.safe_dump(document))
-    folder = ["--folder", str(tmp_path / "run"), "--volume", f"efs={tmp_path}"]
-    assert main([str(path), *folder]) == contract.EXIT_FAILED
+    assert typed(str(path), "--volume", f"efs={tmp_path}") == contract.EXIT_FAILED
     assert "--arch is 'foo'" in capsys.readouterr().err
 
 
-def test_a_volume_without_a_folder_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([str(job_file(tmp_path)), "--volume", "efs"]) == contract.EXIT_USAGE
-    assert "CLAIM=FOLDER" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("port", ["99999", "-1", "http", "²"])
-def test_what_is_no_port_is_refused_in_one_line(
+def test_what_is_no_port_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], port: str
 ) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main([str(job_file(tmp_path)), f"--port={port}"])
-    assert ended.value.code == contract.EXIT_USAGE
-    assert capsys.readouterr().err.endswith("is no port: give 0 to 65535, 0 for a free one\n")
+    assert typed(str(job_file(tmp_path)), f"--port={port}") == contract.EXIT_USAGE
+    assert "--port" in capsys.readouterr().err
 
 
 def test_a_taken_port_is_an_error_that_names_it(
@@ -166,6 +187,6 @@ def test_a_taken_port_is_an_error_that_names_it(
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        folder = ["--folder", str(tmp_path / "run"), "--volume", f"efs={tmp_path}"]
-        assert main([str(job_file(tmp_path)), "--port", port, *folder]) == contract.EXIT_FAILED
+        words = [str(job_file(tmp_path)), "--port", port, "--volume", f"efs={tmp_path}"]
+        assert typed(*words) == contract.EXIT_FAILED
     assert port in capsys.readouterr().err

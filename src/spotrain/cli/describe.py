@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from spotrain.cli import jobs, output, wording
 from spotrain.cli.job_view import JobView, view
-from spotrain.cli.options import Context, Format, JobName, Namespace, Output
+from spotrain.cli.options import Context, Format, JobName, Local, Namespace, Output
 from spotrain.cli.status import draw
 from spotrain.controller.status import Condition, PastOffer
 from spotrain.job import worker_container
@@ -21,13 +21,14 @@ def command(
     name: JobName,
     context: Context = None,
     namespace: Namespace = None,
+    local: Local = False,
     form: Output = Format.table,
 ) -> None:
     """All of one job: what it runs, its conditions, worlds and places.
 
     With -o json and -o yaml the ElasticJob itself, as the cluster keeps it.
     """
-    with jobs.opened(context=context, namespace=namespace) as opened:
+    with jobs.opened(context=context, namespace=namespace, local=local) as opened:
         document = opened.get(name)
     seen = view(document)
     output.answer(document, form, names=[name], table=lambda: draw_all(seen, datetime.now(UTC)))

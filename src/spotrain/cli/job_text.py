@@ -5,7 +5,7 @@ from datetime import datetime
 
 from spotrain.cli.job_view import JobView
 from spotrain.cli.wording import ago, count, dollars, percent, rate, span
-from spotrain.controller.status import Restarts
+from spotrain.controller.status import RUNNING, Restarts
 
 
 def headline(seen: JobView) -> str:
@@ -57,8 +57,14 @@ def facts(seen: JobView, now: datetime) -> Iterator[tuple[str, str]]:
         node = f" on {taken.node}" if taken.node else ""
         yield "last loss", f"{ago(taken.at, now)}, {taken.pod}{node}: {taken.reason}"
     why = seen.why
-    if why and why.message:
+    if why and why.message and not _is_whole(seen):
         yield "why", why.message
+
+
+def _is_whole(seen: JobView) -> bool:
+    """Does it run with all its workers? Then there is nothing to explain."""
+    workers = seen.job.replicas if seen.job else None
+    return seen.state == RUNNING and seen.status.workers.ready == workers
 
 
 def restarts(counted: Restarts) -> str:

@@ -65,7 +65,9 @@ class JobView:
 
     @property
     def state(self) -> str:
-        """One word. A job that is told to stop says so until its workers are gone."""
+        """One word. A job that is told to stop or go says so until its workers are gone."""
+        if self.document["metadata"].get("deletionTimestamp"):
+            return "Deleting"
         if self.job and self.job.suspend and not self.status.is_true(SUSPENDED):
             return self.status.state if self.status.finished else "Stopping"
         return self.status.state

@@ -35,8 +35,13 @@ class Jobs(Protocol):
 
 
 @contextmanager
-def opened(*, context: str | None, namespace: str | None) -> Iterator[Jobs]:
+def opened(*, context: str | None, namespace: str | None, local: bool = False) -> Iterator[Jobs]:
     """The jobs that the options of a command name. Raises UserError where there is no cluster."""
+    if local:
+        from spotrain.cli.local_jobs import LocalJobs, own_shelf
+
+        yield LocalJobs(own_shelf())
+        return
     from spotrain.cli.cluster import connected
     from spotrain.cli.cluster_jobs import ClusterJobs
 

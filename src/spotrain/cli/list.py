@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from spotrain.cli import jobs, output, wording
 from spotrain.cli.job_view import JobView, view
-from spotrain.cli.options import Context, Format, Namespace, Output
+from spotrain.cli.options import Context, Format, Local, Namespace, Output
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 def command(
     context: Context = None,
     namespace: Namespace = None,
+    local: Local = False,
     form: Output = Format.table,
 ) -> None:
     """The jobs: what each is doing, and how far it is."""
-    with jobs.opened(context=context, namespace=namespace) as opened:
+    with jobs.opened(context=context, namespace=namespace, local=local) as opened:
         found = sorted(map(view, opened.list()), key=lambda each: each.created_at)
     if not found and form is Format.table:
         output.say("There are no jobs. spotrain submit --help tells how to make one.")

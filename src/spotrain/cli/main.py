@@ -10,12 +10,13 @@ from importlib import import_module
 from typing import Annotated, Any, Final
 
 import typer
-from typer.core import TyperGroup
+from typer.core import CompletionItem, TyperGroup  # type: ignore[attr-defined]
 
 from spotrain.cli.errors import UserError
 
 PROGRAM: Final = "spotrain"
 VERBS: Final[Mapping[str, str]] = {
+    "run": "Play a job file on this machine, with workers as processes, to its end.",
     "submit": "Train: send a job of so many GPUs, which runs SCRIPT in every worker.",
     "list": "The jobs: what each is doing, and how far it is.",
     "status": "What one job is doing, how far it is, what it cost, and why it waits.",
@@ -42,6 +43,12 @@ class Verbs(TyperGroup):
             self.commands[cmd_name] = load_verb(cmd_name)
         return self.commands.get(cmd_name)
 
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        found = [verb for verb in VERBS if verb.startswith(incomplete)]
+        return [CompletionItem(verb, help=VERBS[verb]) for verb in found]
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Verbs"):
             formatter.write_dl(list(VERBS.items()))
@@ -61,7 +68,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,  # rich takes longer to import than the help to print
     pretty_exceptions_enable=False,
-    add_completion=False,
+    add_completion=True,
 )
 
 

@@ -7,7 +7,26 @@ import typer
 
 from spotrain import contract
 
-JobName = Annotated[str, typer.Argument(metavar="NAME", help="Name of the job.")]
+
+def complete_job(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Names of jobs, for the shell; none where there is no cluster, for nobody could be told."""
+    from spotrain.cli.errors import UserError
+    from spotrain.cli.jobs import opened
+
+    wanted = ctx.params
+    where = {key: wanted.get(key) for key in ("context", "namespace")}
+    try:
+        with opened(**where, local=bool(wanted.get("local"))) as jobs:
+            names = [document["metadata"]["name"] for document in jobs.list()]
+    except UserError:
+        return []
+    return sorted(name for name in names if name.startswith(incomplete))
+
+
+JobName = Annotated[
+    str, typer.Argument(metavar="NAME", help="Name of the job.", autocompletion=complete_job)
+]
+NewName = Annotated[str, typer.Argument(metavar="NAME", help="Name of the job, yet unused.")]
 Context = Annotated[
     str | None,
     typer.Option(

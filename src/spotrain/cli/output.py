@@ -39,8 +39,14 @@ def show(renderable: "RenderableType") -> None:
     """For people: colours on a terminal, the same text without them elsewhere."""
     from rich.console import Console
 
-    console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
-    console.print(renderable)
+    if sys.stdout.isatty():
+        Console().print(renderable)
+        return
+    console = Console(width=WIDTH)
+    with console.capture() as captured:
+        console.print(renderable)
+    lines = [line.rstrip() for line in captured.get().strip("\n").splitlines()]
+    print(*lines, sep="\n")
 
 
 def say(text: str) -> None:

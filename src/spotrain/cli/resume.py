@@ -1,16 +1,18 @@
 """`spotrain resume`."""
 
-from spotrain.cli import jobs
+from spotrain.cli import jobs, wording
 from spotrain.cli.errors import CONFLICT, UserError
 from spotrain.cli.job_view import view
-from spotrain.cli.options import Context, JobName, Namespace
+from spotrain.cli.options import Context, JobName, Local, Namespace
 
 
-def command(name: JobName, context: Context = None, namespace: Namespace = None) -> None:
+def command(
+    name: JobName, context: Context = None, namespace: Namespace = None, local: Local = False
+) -> None:
     """Go on with a stopped job, from its last checkpoint."""
-    with jobs.opened(context=context, namespace=namespace) as opened:
+    with jobs.opened(context=context, namespace=namespace, local=local) as opened:
         resume(opened, name)
-    print(f"resuming {name}. Next: spotrain status {name} --watch")
+    print(f"resuming {name}. Next: {wording.command('status', name, '--watch', local=local)}")
 
 
 def resume(opened: jobs.Jobs, name: str) -> None:

@@ -5,11 +5,10 @@ from typing import Annotated
 import typer
 
 from spotrain import contract
-from spotrain.cli import jobs
+from spotrain.cli import jobs, wording
 from spotrain.cli.errors import CONFLICT, UserError
 from spotrain.cli.job_view import JobView, view
-from spotrain.cli.options import Context, JobName, Namespace
-from spotrain.cli.wording import count
+from spotrain.cli.options import Context, JobName, Local, Namespace
 from spotrain.kinds import Object
 
 
@@ -21,16 +20,18 @@ def command(
     ] = None,
     context: Context = None,
     namespace: Namespace = None,
+    local: Local = False,
 ) -> None:
     """Change the number of GPUs of a job while it trains.
 
     A job without GPUs is counted in workers.
     """
-    with jobs.opened(context=context, namespace=namespace) as opened:
+    with jobs.opened(context=context, namespace=namespace, local=local) as opened:
         change = plan_scale(view(opened.get(name)), gpus=gpus, min_gpus=min_gpus)
         opened.patch(name, change)
-    workers = count(change["spec"]["replicaSpecs"][contract.WORKER]["replicas"], "worker")
-    print(f"scaling {name} to {workers}. Next: spotrain status {name} --watch")
+    workers = wording.count(change["spec"]["replicaSpecs"][contract.WORKER]["replicas"], "worker")
+    watch = wording.command("status", name, "--watch", local=local)
+    print(f"scaling {name} to {workers}. Next: {watch}")
 
 
 def plan_scale(seen: JobView, *, gpus: int, min_gpus: int | None) -> Object:

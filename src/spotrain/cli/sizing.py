@@ -18,6 +18,11 @@ class Size:
     gpus_per_worker: int
     """0 on pools without GPUs, where a worker is counted instead of a GPU."""
 
+    @property
+    def wording(self) -> str:
+        each = f" of {count(self.gpus_per_worker, 'GPU')}" if self.gpus_per_worker else ""
+        return f"{count(self.workers, 'worker')}{each}"
+
 
 def choose_size(pools: Sequence[Pool], *, gpus: int, min_gpus: int | None) -> Size:
     """The fewest workers that no pool's nodes have to be torn apart for.

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spotrain.cli import jobs, live, output
+from spotrain.cli import jobs, live, output, wording
 from spotrain.cli.errors import JOB_FAILED
 from spotrain.cli.job_text import facts
 from spotrain.cli.job_view import JobView, view
-from spotrain.cli.options import Context, Format, JobName, Namespace, Output
+from spotrain.cli.options import Context, Format, JobName, Local, Namespace, Output
 from spotrain.controller.status import FAILED
 
 if TYPE_CHECKING:
@@ -23,25 +23,26 @@ def command(
     ] = False,
     context: Context = None,
     namespace: Namespace = None,
+    local: Local = False,
     form: Output = Format.table,
 ) -> None:
     """What one job is doing, how far it is, what it cost, and why it waits."""
-    with jobs.opened(context=context, namespace=namespace) as opened:
+    with jobs.opened(context=context, namespace=namespace, local=local) as opened:
         if watch:
-            watch_to_end(opened, name)
+            watch_to_end(opened, name, local=local)
             return
         seen = view(opened.get(name))
     output.answer(seen.summary(), form, names=[name], table=lambda: draw(seen))
 
 
-def watch_to_end(opened: jobs.Jobs, name: str) -> None:
+def watch_to_end(opened: jobs.Jobs, name: str, *, local: bool) -> None:
     """Show the job until it has ended. Exits with 1 where it failed."""
     last = live.follow(map(view, opened.watch(name)), draw, until=lambda seen: seen.status.finished)
     if last is None or not last.status.finished:
         output.say(f"{name} was deleted.")
         raise typer.Exit(JOB_FAILED)
     if last.status.is_true(FAILED):
-        output.say(f"{name} failed. Next: spotrain describe {name}")
+        output.say(f"{name} failed. Next: {wording.command('describe', name, local=local)}")
         raise typer.Exit(JOB_FAILED)
 
 

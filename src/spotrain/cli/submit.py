@@ -1,28 +1,23 @@
 """`spotrain submit`."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from spotrain.cli import output
-from spotrain.cli.cluster import connected
-from spotrain.cli.cluster_jobs import ClusterJobs
+from spotrain.cli import output, wording
+from spotrain.cli.destination import in_cluster, on_this_machine
 from spotrain.cli.errors import UserError
-from spotrain.cli.options import Context, Format, JobName, Namespace, Output
-from spotrain.cli.platform import read_platform, whoami
+from spotrain.cli.options import Context, Format, Local, Namespace, NewName, Output
 from spotrain.cli.sizing import choose_size, fitting_pools
 from spotrain.cli.status import watch_to_end
 from spotrain.cli.submission import Submission, build_job
-from spotrain.cli.wording import count
 from spotrain.job import CapacityPolicy
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
+from spotrain.kinds import Object
 
 
 def command(
-    name: JobName,
+    name: NewName,
     arguments: Annotated[
         list[str],
         typer.Argument(metavar="-- SCRIPT [ARGUMENTS]...", help="What each worker runs."),
@@ -59,6 +54,7 @@ def command(
     ] = False,
     context: Context = None,
     namespace: Namespace = None,
+    local: Local = False,
     form: Output = Format.table,
 ) -> None:
     """Train: send a job of so many GPUs, which runs SCRIPT in every worker.
@@ -68,24 +64,22 @@ def command(
     """
     if budget is not None and not budget > 0:
         raise UserError(f"--budget {budget:g}: give an amount of dollars above 0.")
-    with connected(context, namespace) as cluster:
-        platform = read_platform(cluster)
+    if local and secret:
+        raise UserError("--secret: only a cluster has secrets; export its variables here instead.")
+    where = on_this_machine(gpu_type) if local else in_cluster(context, namespace)
+    with where as target:
         usable = fitting_pools(
-            platform.pools,
-            gpu=gpu_type,
-            gpus=gpus,
-            names=pool or [],
-            capacity=capacity,
+            target.pools, gpu=gpu_type, gpus=gpus, names=pool or [], capacity=capacity
         )
-        if not (image or platform.training_image):
+        if not (image or target.training_image):
             raise UserError("the platform names no training image; name one by --image.")
         asked = Submission(
             name=name,
-            namespace=cluster.namespace,
-            researcher=whoami(cluster),
+            namespace=target.namespace,
+            researcher=target.researcher,
             gpu=usable[0].gpu,
             size=choose_size(usable, gpus=gpus, min_gpus=min_gpus),
-            image=image or platform.training_image,
+            image=image or target.training_image,
             is_platform_image=image is None,
             arguments=arguments,
             environment=read_environment(env or []),
@@ -96,18 +90,22 @@ def command(
         )
         document = build_job(asked)
         if dry_run:
-            output.answer(document, _written(form), names=[name], table=_no_table)
+            write_document(document, name, form)
             return
-        jobs = ClusterJobs(cluster)
-        made = jobs.create(document)
+        made = target.jobs.create(document)
         if form is Format.table:
-            workers = count(asked.size.workers, "worker")
-            each = f" of {asked.size.gpus_per_worker} GPU" if asked.size.gpus_per_worker else ""
-            print(f"submitted {name}: {workers}{each}. Next: spotrain status {name} --watch")
+            watch = wording.command("status", name, "--watch", local=local)
+            print(f"submitted {name}: {asked.size.wording}. Next: {watch}", flush=True)
         else:
-            output.answer(made, form, names=[name], table=_no_table)
+            write_document(made, name, form)
         if follow:
-            watch_to_end(jobs, name)
+            watch_to_end(target.jobs, name, local=local)
+
+
+def write_document(document: Object, name: str, form: Format) -> None:
+    """A document is no table: people get it as YAML."""
+    written = Format.yaml if form is Format.table else form
+    output.answer(document, written, names=[name], table=lambda: name)
 
 
 def read_environment(pairs: Sequence[str]) -> dict[str, str]:
@@ -119,11 +117,3 @@ def read_environment(pairs: Sequence[str]) -> dict[str, str]:
             raise UserError(f"--env {pair!r} has not the form NAME=VALUE.")
         found[name] = value
     return found
-
-
-def _written(form: Format) -> Format:
-    return Format.yaml if form is Format.table else form
-
-
-def _no_table() -> "RenderableType":
-    raise AssertionError("a document is written as YAML")

@@ -39,3 +39,8 @@ def dollars(usd: float | None) -> str:
 
 def percent(share: float | None) -> str:
     return "" if share is None else f"{share:.1%}"
+
+
+def command(verb: str, *words: str, local: bool) -> str:
+    """What to type next: spotrain status exp1 --watch --local."""
+    return " ".join(("spotrain", verb, *words, *(("--local",) if local else ())))

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import json
 import logging
-import os
 import secrets
 import time
 import uuid
@@ -13,7 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
-from pathlib import Path
+from typing import Final
 
 from spotrain.agent.standalone import expect_token
 from spotrain.controller.board import Board
@@ -38,9 +37,12 @@ from spotrain.controller.reconcile import reconcile
 from spotrain.coordinator.report import JobReport
 from spotrain.coordinator.server import Coordinator
 from spotrain.job import ElasticJob, Pool
+from spotrain.local.files import replace_file
 from spotrain.local.machines import Machines, Options
 
 logger = logging.getLogger(__name__)
+NEW: Final = JobStatus()
+WORLD_NUMBER: Final = "world-number"
 
 
 @dataclass(frozen=True)
@@ -54,11 +56,18 @@ class Happening:
 class Engine:
     """One job on made-up machines: use `running`, then interrupt `machines` and look."""
 
-    def __init__(self, job: ElasticJob, pools: Sequence[Pool], options: Options) -> None:
+    def __init__(
+        self,
+        job: ElasticJob,
+        pools: Sequence[Pool],
+        options: Options,
+        status: JobStatus = NEW,
+    ) -> None:
+        """`status`: of an earlier engine with the same folder, which this one goes on from."""
         self.job = replace(job, uid=job.uid or str(uuid.uuid4()))
-        self.created_at = datetime.now(UTC)
+        self.created_at = status.ledger.since if status.ledger else datetime.now(UTC)
         self.machines = Machines(pools, options, self._tell)
-        self.status = JobStatus()
+        self.status = status
         self.events: list[Event] = []
         self.story: list[Happening] = []
         self.watchers: list[Callable[[], None]] = []
@@ -84,12 +93,23 @@ class Engine:
             self._address = CoordinatorAddress(
                 f"ws://127.0.0.1:{port}", local=True, token=self._token
             )
-            self._coordinator.set_job(self._key, limits_of(self.job))
+            self._coordinator.set_job(
+                self._key,
+                limits_of(self.job),
+                number=self._recorded_number(),
+                restarts=self.status.restarts.in_place,
+            )
             try:
                 async with _alongside(self._loop()):
                     yield self
             finally:
                 await self.machines.stop()
+
+    def change(self, job: ElasticJob) -> None:
+        """What was asked for has changed: size, limits, suspension."""
+        self.job = replace(job, uid=self.job.uid)
+        self._coordinator.set_job(self._key, limits_of(self.job))
+        self._wake.set()
 
     def report(self) -> JobReport:
         """What the coordinator knows of the job."""
@@ -171,11 +191,18 @@ class Engine:
     # --- Records ---
 
     async def _record(self, _job: str, number: int) -> None:
-        _replace_file(self._options.folder / "world-number", f"{number}\n")
+        replace_file(self._options.folder / WORLD_NUMBER, f"{number}\n")
+
+    def _recorded_number(self) -> int:
+        """0 where there was no world; numbers never come again, whoever runs the job."""
+        try:
+            return int((self._options.folder / WORLD_NUMBER).read_text())
+        except (FileNotFoundError, ValueError):
+            return 0
 
     def _write_status(self) -> None:
         document = json.dumps(self.status.to_document(), indent=2)
-        _replace_file(self._options.folder / "status.json", document + "\n")
+        replace_file(self._options.folder / "status.json", document + "\n")
 
     def _tell(self, text: str) -> None:
         logger.info("%s", text)
@@ -207,10 +234,3 @@ async def _alongside(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
             task.cancel()
     except* Exception as faults:
         raise faults.exceptions[0] from None
-
-
-def _replace_file(path: Path, text: str) -> None:
-    """Write beside and rename: a reader sees the old file or the new one."""
-    partial = path.with_suffix(".partial")
-    partial.write_text(text)
-    os.replace(partial, path)

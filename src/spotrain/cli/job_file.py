@@ -1,0 +1,46 @@
+"""Files that a person hands to a verb: a job, and pools. Errors are one line."""
+
+from pathlib import Path
+
+import yaml
+
+from spotrain import contract
+from spotrain.cli.errors import UserError
+from spotrain.job import InvalidDocument, parse_pools
+from spotrain.kinds import Object
+
+
+def read_job_file(path: Path) -> Object:
+    """One ElasticJob, as it is written. Raises UserError."""
+    document = _read(path)
+    if document.get("kind") != contract.KIND:
+        raise UserError(
+            f"{path}: holds {document.get('kind') or 'no kind'!r}, not an {contract.KIND}; see "
+            "docs/elasticjob.md, or let spotrain init write one."
+        )
+    return document
+
+
+def read_pools_file(path: Path) -> str:
+    """The pools in a file of the pools ConfigMap. Raises UserError."""
+    text = (_read(path).get("data") or {}).get(contract.POOLS_KEY)
+    if not isinstance(text, str):
+        raise UserError(f"{path}: has no data.{contract.POOLS_KEY}; give a pools ConfigMap.")
+    try:
+        parse_pools(text)
+    except InvalidDocument as error:
+        raise UserError(f"{path}: {' '.join(str(error).split())}") from None
+    return text
+
+
+def _read(path: Path) -> Object:
+    if not path.is_file():
+        raise UserError(f"{path}: no such file; give the path of a YAML file.")
+    try:
+        document = yaml.safe_load(path.read_text())
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        said = " ".join(str(error).split())
+        raise UserError(f"{path}: cannot be read as YAML: {said}") from None
+    if not isinstance(document, dict):
+        raise UserError(f"{path}: holds no mapping; give one document.")
+    return document

@@ -1,0 +1,181 @@
+"""The jobs on this machine, each run by a process of its own."""
+
+import contextlib
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from spotrain.cli.errors import JOB_FAILED, UserError
+from spotrain.cli.jobs import name_taken, no_such_job
+from spotrain.cli.refusals import NotThere
+from spotrain.controller.status import FAILED, RUNNING, SUCCEEDED, SUSPENDED
+from spotrain.job import InvalidDocument
+from spotrain.kinds import Object
+from spotrain.local.shelf import NameTaken, NoSuchJob, Settings, Shelf, StoredJob, merged
+
+ENV_FOLDER: Final = "SPOTRAIN_LOCAL_FOLDER"
+FOLDER: Final = ".spotrain"
+"""In the folder where a command is typed, unless the environment names another."""
+WHERE: Final = "on this machine"
+LOOK_SECONDS: Final = 0.2
+START_SECONDS: Final = 60.0
+"""An engine that has not begun by then never will; a loaded machine takes seconds."""
+INTERRUPTED: Final = "Interrupted"
+"""State of a job that nobody runs though it has not ended."""
+
+
+def own_shelf() -> Shelf:
+    return Shelf(Path(os.environ.get(ENV_FOLDER, FOLDER)).resolve())
+
+
+@dataclass(frozen=True)
+class LocalJobs:
+    """`Jobs` of this machine."""
+
+    shelf: Shelf
+    settings: Settings | None = None
+    """Of jobs that are made; None: this command makes none."""
+
+    def list(self) -> Sequence[Object]:
+        found = []
+        for stored in self.shelf.jobs():
+            with contextlib.suppress(NoSuchJob):  # deleted meanwhile
+                found.append(seen(stored))
+        return found
+
+    def get(self, name: str) -> Object:
+        return seen(self._find(name))
+
+    def create(self, document: Mapping[str, Any]) -> Object:
+        assert self.settings
+        try:
+            added = self.shelf.add(document, self.settings)
+        except NameTaken:
+            raise name_taken(str(document["metadata"]["name"]), WHERE) from None
+        try:
+            start_engine(added)
+        except BaseException:
+            added.remove()
+            raise
+        return seen(added)
+
+    def patch(self, name: str, change: Mapping[str, Any]) -> Object:
+        stored = self._find(name)
+        try:
+            changed = stored.change(change)
+        except InvalidDocument as error:
+            raise UserError(" ".join(str(error).split())) from None
+        if not stored.is_run and not changed["spec"].get("suspend"):
+            start_engine(stored)
+        return seen(stored)
+
+    def delete(self, name: str) -> None:
+        """Its workers are told to leave, and save; what runs it removes it then."""
+        stored = self._find(name)
+        if stored.is_run:
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            with contextlib.suppress(NoSuchJob):
+                stored.change({"metadata": {"deletionTimestamp": now}, "spec": {"suspend": True}})
+        else:
+            stored.remove()
+
+    def watch(self, name: str) -> Iterator[Object]:
+        stored, last = self._find(name), None
+        while True:
+            try:
+                now = seen(stored)
+            except NoSuchJob:
+                return
+            if now != last:
+                yield now
+                last = now
+            time.sleep(LOOK_SECONDS)
+
+    def _find(self, name: str) -> StoredJob:
+        try:
+            return self.shelf.find(name)
+        except NoSuchJob:
+            raise self._unknown(name) from None
+
+    def _unknown(self, name: str) -> NotThere:
+        return no_such_job(name, [stored.name for stored in self.shelf.jobs()], WHERE)
+
+
+def seen(stored: StoredJob) -> Object:
+    """The job as it is: what its engine wrote last is old news once nobody runs it.
+
+    Raises NoSuchJob.
+    """
+    is_run = stored.is_run  # before the document: an engine that ends writes first
+    document = stored.document()
+    return document if is_run else without_engine(document)
+
+
+def without_engine(document: Object) -> Object:
+    """The document of a job that no process runs: its workers are gone, whatever it says."""
+    status = document.get("status") or {}
+    conditions = {each["type"]: each for each in status.get("conditions") or []}
+    if any(conditions.get(kind, {}).get("status") == "True" for kind in (SUCCEEDED, FAILED)):
+        return document
+    name = document["metadata"]["name"]
+    kind = SUSPENDED if document["spec"].get("suspend") else RUNNING
+    conditions[kind] = {
+        **conditions.get(kind, {}),
+        "type": kind,
+        "status": "True" if kind == SUSPENDED else "False",
+        "reason": "NoProcess",
+        "message": f"no process runs it; spotrain resume {name} --local goes on where it was.",
+    }
+    told: Object = {
+        "state": SUSPENDED if kind == SUSPENDED else INTERRUPTED,
+        "conditions": list(conditions.values()),
+        "replicaStatuses": None,
+        "world": None,
+    }
+    return {**document, "status": merged(status, told)}
+
+
+def start_engine(stored: StoredJob) -> None:
+    """Run the job in a process that outlives this one. Raises UserError where it does not start."""
+    before, story = _written(stored), stored.folder / "story.log"
+    process = _spawn([sys.executable, "-m", "spotrain.local", str(stored.folder)], story)
+    deadline = time.monotonic() + START_SECONDS
+    while _written(stored) == before:
+        ended, _ = os.waitpid(process, os.WNOHANG)
+        if not ended and time.monotonic() < deadline:
+            time.sleep(0.05)
+            continue
+        if not ended:
+            os.kill(process, signal.SIGTERM)
+        told = story.read_text(errors="replace").splitlines() or ["it says nothing"]
+        raise UserError(f"the job did not start here: {told[-1]}", exit_code=JOB_FAILED)
+
+
+def _spawn(command: list[str], output: Path) -> int:
+    """In a session of its own: a Ctrl-C is for the command that starts it, not for the job."""
+    append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    return os.posix_spawn(
+        command[0],
+        command,
+        os.environ,
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, str(output), append, 0o600),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ],
+        setsid=True,
+    )
+
+
+def _written(stored: StoredJob) -> int:
+    """When its engine wrote last."""
+    try:
+        return stored.status_file.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0

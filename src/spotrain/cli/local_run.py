@@ -1,0 +1,156 @@
+"""Play a job on this machine in the foreground, and show it."""
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from spotrain import contract
+from spotrain.cli.errors import CONFLICT, INTERRUPTED, JOB_FAILED, UserError
+from spotrain.cli.job_view import view
+from spotrain.cli.live import REFRESHES_PER_SECOND
+from spotrain.cli.local_jobs import own_shelf
+from spotrain.cli.output import say
+from spotrain.cli.status import draw
+from spotrain.job import InvalidDocument, parse_job
+from spotrain.local.image import NotLocal
+from spotrain.local.service import run_job
+from spotrain.local.shelf import (
+    MACHINES,
+    AlreadyRun,
+    NoSuchJob,
+    Settings,
+    Shelf,
+    StoredJob,
+)
+
+LAST_LINES = 15
+"""Of a failed worker's log."""
+
+
+def make_settings(
+    shelf: Shelf,
+    *,
+    workdir: Path = Path(),
+    volumes: Mapping[str, Path] | None = None,
+    machines: int = MACHINES,
+    port: int = 0,
+    pools: str = "",
+) -> Settings:
+    """The shared volume is a folder of the shelf, unless another one is given.
+
+    Raises:
+        UserError: a folder that is not there.
+    """
+    for option, folder in {"--workdir": workdir, **(volumes or {})}.items():
+        if not folder.is_dir():
+            what = option if option == "--workdir" else f"--volume {option}"
+            raise UserError(f"{what}: {folder} is no folder on this machine; create it first.")
+    found = {contract.VOLUME_CLAIM: shelf.volume, **(volumes or {})}
+    if found[contract.VOLUME_CLAIM] == shelf.volume:
+        for name in (contract.DATA_DIR, contract.OUTPUT_DIR):
+            (shelf.volume / name).mkdir(parents=True, exist_ok=True)
+    return Settings(
+        workdir=str(workdir.resolve()),
+        volumes={claim: str(folder.resolve()) for claim, folder in found.items()},
+        machines=machines,
+        port=port,
+        pools=pools,
+    )
+
+
+def run_here(document: Mapping[str, Any], settings: Settings) -> None:
+    """Run the job to its end. One of its name that nobody runs any more gives way to it.
+
+    Raises:
+        UserError: it cannot run here, or it failed.
+    """
+    stored = _add(own_shelf(), document, settings)
+    try:
+        with _display(stored) as tell:
+            succeeded = asyncio.run(run_job(stored, tell))
+    except NotLocal as error:
+        raise UserError(str(error)) from None
+    except OSError as error:
+        raise UserError(f"the job cannot run here: {error}", exit_code=JOB_FAILED) from None
+    except AlreadyRun:
+        raise _is_run(stored.name) from None
+    except KeyboardInterrupt:
+        raise UserError(
+            f"interrupted: {stored.name} and its workers have ended. Next: spotrain resume "
+            f"{stored.name} --local goes on from its last checkpoint.",
+            exit_code=INTERRUPTED,
+        ) from None
+    if not stored.job_file.exists():
+        say(f"{stored.name} was deleted.")
+        return
+    if not succeeded:
+        _show_last_log(stored)
+        raise UserError(
+            f"{stored.name} failed. Next: spotrain describe {stored.name} --local; logs: "
+            f"{_near(stored.folder / 'logs')}",
+            exit_code=JOB_FAILED,
+        )
+    volume = settings.volumes[contract.VOLUME_CLAIM]
+    print(
+        f"{stored.name} succeeded. Logs: {_near(stored.folder / 'logs')}, volume: {_near(volume)}"
+    )
+    print(f"Next: spotrain describe {stored.name} --local")
+
+
+def _add(shelf: Shelf, document: Mapping[str, Any], settings: Settings) -> StoredJob:
+    try:
+        job = parse_job(document)
+        if settings.machines < job.min_replicas:
+            raise UserError(
+                f"--machines {settings.machines}: the job needs {job.min_replicas} workers at "
+                "least, and each has a machine of its own."
+            )
+        with contextlib.suppress(NoSuchJob):
+            old = shelf.find(job.name)
+            if old.is_run:
+                raise _is_run(job.name)
+            old.remove()
+        return shelf.add(document, settings)
+    except InvalidDocument as error:
+        raise UserError(" ".join(str(error).split())) from None
+
+
+def _is_run(name: str) -> UserError:
+    return UserError(
+        f"{name} already runs on this machine: spotrain status {name} --local --watch shows it, "
+        f"spotrain delete {name} --local ends it.",
+        exit_code=CONFLICT,
+    )
+
+
+@contextmanager
+def _display(stored: StoredJob) -> Iterator[Callable[[str], None]]:
+    """Shows what it is told, and on a terminal below that the job as it is."""
+    if not sys.stdout.isatty():
+        yield lambda text: print(text, flush=True)
+        return
+    from rich.live import Live
+
+    with Live(
+        get_renderable=lambda: draw(view(stored.document())),
+        refresh_per_second=REFRESHES_PER_SECOND,
+    ) as live:
+        yield lambda text: live.console.print(text, markup=False, highlight=False)
+
+
+def _show_last_log(stored: StoredJob) -> None:
+    """The end of the log that was written last: what the job's own output says."""
+    logs = sorted((stored.folder / "logs").glob("*.log"), key=lambda path: path.stat().st_mtime)
+    if logs:
+        tail = logs[-1].read_text(errors="replace").splitlines()[-LAST_LINES:]
+        print(f"--- end of {_near(logs[-1])}", *tail, sep="\n", file=sys.stderr)
+
+
+def _near(path: Path | str) -> str:
+    """Relative to where the person is, if it lies there."""
+    path = Path(path)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

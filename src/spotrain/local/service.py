@@ -1,0 +1,79 @@
+"""Run a job of the shelf to its end, and heed what becomes of its document meanwhile."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+
+from spotrain.controller.stored import read_status
+from spotrain.job import parse_job, parse_pools
+from spotrain.local.engine import Engine
+from spotrain.local.image import Image
+from spotrain.local.machines import Options
+from spotrain.local.pools import own_pools
+from spotrain.local.shelf import NoSuchJob, StoredJob
+
+LOOK_SECONDS = 0.2
+"""Between two looks at the job's document: what a person types may take so long to be heeded."""
+
+
+async def run_job(stored: StoredJob, tell: Callable[[str], None]) -> bool:
+    """Run the job until it has ended or is deleted; a deleted one is removed when its workers are
+    gone. `tell` hears what happens. Returns whether it succeeded.
+
+    Raises:
+        AlreadyRun: another process does.
+        OSError: the coordinator's port is taken, or the folder cannot be written.
+        NotLocal: the job needs what only a cluster has.
+    """
+    with stored.running():
+        engine = load_engine(stored)
+        told = 0
+
+        def tell_news() -> None:
+            nonlocal told
+            for happening in engine.story[told:]:
+                tell(happening.text)
+            told = len(engine.story)
+
+        engine.watchers.append(tell_news)
+        async with engine.running(), asyncio.TaskGroup() as group:
+            heeding = group.create_task(_heed(stored, engine))
+            await engine.until(
+                lambda: engine.status.finished or (heeding.done() and not engine.machines.pods)
+            )
+            heeding.cancel()
+        tell_news()
+        if heeding.done() and not heeding.cancelled():
+            stored.remove()
+            return False
+        return engine.report().outcome == "succeeded"
+
+
+def load_engine(stored: StoredJob) -> Engine:
+    """The engine, which goes on where an earlier one left off."""
+    job, settings = parse_job(stored.spec()), stored.settings()
+    pools = parse_pools(settings.pools) if settings.pools else own_pools(job)
+    options = Options(
+        folder=stored.folder,
+        image=Image(workdir=Path(settings.workdir)),
+        volumes={claim: Path(folder) for claim, folder in settings.volumes.items()},
+        capacity=settings.machines,
+        port=settings.port,
+    )
+    return Engine(job, pools, options, status=read_status(stored.document().get("status")))
+
+
+async def _heed(stored: StoredJob, engine: Engine) -> None:
+    """Hand every change of the document to the engine; returns when the job is deleted."""
+    seen = engine.job.generation
+    while True:
+        await asyncio.sleep(LOOK_SECONDS)
+        with contextlib.suppress(NoSuchJob):
+            document = stored.spec()
+            if document["metadata"]["generation"] == seen:
+                continue
+            seen = document["metadata"]["generation"]
+            engine.change(parse_job(document))
+            if document["metadata"].get("deletionTimestamp"):
+                return

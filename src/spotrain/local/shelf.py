@@ -1,0 +1,207 @@
+"""The jobs of this machine, as folders: what was asked for, how it is, and whether it is run.
+
+<root>/jobs/<name>/job.json        the ElasticJob, without its status
+                   settings.json   what stands for image, volumes and machines
+                   status.json     written by the engine
+                   engine.lock     held by the process that runs the job
+                   story.log       what happened, where nobody watched
+                   logs/           output of its workers
+<root>/efs/                        the shared volume of jobs that were given no other
+"""
+
+import contextlib
+import fcntl
+import json
+import shutil
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from spotrain import contract
+from spotrain.job import parse_job
+from spotrain.kinds import Object
+from spotrain.local.files import replace_file
+
+NAMESPACE: Final = "local"
+"""Of every job of this machine."""
+MACHINES: Final = 8
+
+
+class NameTaken(ValueError):
+    """There is a job of the name."""
+
+
+class NoSuchJob(KeyError):
+    """There is no job of the name; it may have been deleted a moment ago."""
+
+
+class AlreadyRun(RuntimeError):
+    """Another process runs the job."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What the job finds on this machine. Folders are absolute."""
+
+    workdir: str
+    """Stands for the image's working directory."""
+    volumes: Mapping[str, str] = field(default_factory=dict)
+    """Volume claim -> folder."""
+    machines: int = MACHINES
+    """Nodes to be had."""
+    port: int = 0
+    """Of the coordinator; 0: a free one."""
+    pools: str = ""
+    """As the pools ConfigMap has them; empty: one pool of the job's own GPU."""
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """All jobs below a folder. What this machine's user may do, everyone who may write it may."""
+
+    root: Path
+
+    @property
+    def volume(self) -> Path:
+        """The shared volume of jobs that were given no other."""
+        return self.root / contract.VOLUME_CLAIM
+
+    def jobs(self) -> "list[StoredJob]":
+        folders = (self.root / "jobs").glob("*/job.json")
+        return [StoredJob(file.parent) for file in folders]
+
+    def find(self, name: str) -> "StoredJob":
+        """Raises NoSuchJob."""
+        found = StoredJob(self.root / "jobs" / name)
+        if "/" in name or not found.job_file.is_file():
+            raise NoSuchJob(name)
+        return found
+
+    def add(self, document: Mapping[str, Any], settings: Settings) -> "StoredJob":
+        """A new job, which nobody runs yet.
+
+        Raises:
+            JobError: it is no usable job.
+            NameTaken: there is one of the name.
+        """
+        name = parse_job(document).name
+        added = StoredJob(self.root / "jobs" / name)
+        added.folder.mkdir(parents=True, exist_ok=True)
+        metadata = {
+            **document["metadata"],
+            "namespace": NAMESPACE,
+            "uid": str(uuid.uuid4()),
+            "generation": 1,
+            "creationTimestamp": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        text = json.dumps({**document, "metadata": metadata, "status": None}, indent=2)
+        replace_file(added.folder / "settings.json", json.dumps(asdict(settings), indent=2))
+        try:
+            with added.job_file.open("x") as file:
+                file.write(text)
+        except FileExistsError:
+            raise NameTaken(name) from None
+        return added
+
+
+@dataclass(frozen=True)
+class StoredJob:
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    @property
+    def job_file(self) -> Path:
+        return self.folder / "job.json"
+
+    @property
+    def status_file(self) -> Path:
+        return self.folder / "status.json"
+
+    def document(self) -> Object:
+        """The job with its status, as the API server would hand it out. Raises NoSuchJob."""
+        document = self.spec()
+        with contextlib.suppress(FileNotFoundError):
+            document["status"] = json.loads(self.status_file.read_text())
+        return document
+
+    def spec(self) -> Object:
+        """The job without its status. Raises NoSuchJob."""
+        try:
+            document: Object = json.loads(self.job_file.read_text())
+        except FileNotFoundError:
+            raise NoSuchJob(self.name) from None
+        return document
+
+    def settings(self) -> Settings:
+        return Settings(**json.loads((self.folder / "settings.json").read_text()))
+
+    def change(self, patch: Mapping[str, Any]) -> Object:
+        """Apply a merge patch; the process that runs the job sees it in a moment.
+
+        Raises:
+            JobError: what would come out is no usable job; nothing was changed.
+            NoSuchJob: it is gone.
+        """
+        with _locked(self.folder / "change.lock"):
+            before = self.spec()
+            after = merged(before, patch)
+            parse_job(after)
+            after["metadata"]["generation"] = before["metadata"]["generation"] + 1
+            replace_file(self.job_file, json.dumps(after, indent=2))
+        return after
+
+    def remove(self) -> None:
+        """Everything but what it wrote to volumes. No process may run it any more."""
+        shutil.rmtree(self.folder)
+
+    @property
+    def is_run(self) -> bool:
+        """Does a process run it?"""
+        try:
+            with self.running():
+                return False
+        except AlreadyRun:
+            return True
+        except FileNotFoundError:
+            return False
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """This process runs the job, and no other. The lock ends with it, however it ends.
+
+        Raises AlreadyRun.
+        """
+        with (self.folder / "engine.lock").open("a") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise AlreadyRun(self.name) from None
+            yield
+
+
+def merged(document: Mapping[str, Any], patch: Mapping[str, Any]) -> Object:
+    """RFC 7386: null removes a key, mappings are changed key by key, the rest is replaced."""
+    result = dict(document)
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        elif isinstance(value, Mapping):
+            old = result.get(key)
+            result[key] = merged(old if isinstance(old, Mapping) else {}, value)
+        else:
+            result[key] = value
+    return result
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,241 @@
+"""The verbs with --local: jobs of this machine, run by processes of their own."""
+
+import contextlib
+import os
+import signal
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spotrain import contract
+from spotrain.cli.job_view import JobView, view
+from spotrain.cli.local_jobs import ENV_FOLDER, LocalJobs, own_shelf
+from spotrain.cli.local_run import make_settings
+from spotrain.cli.main import main
+from spotrain.cli.refusals import NotThere, Taken
+from spotrain.controller.status import RUNNING, SUCCEEDED, SUSPENDED
+from spotrain.controller.stored import merge_patch
+from spotrain.kinds import Object
+from spotrain.local.shelf import Shelf, merged
+from tests.cli.documents import job
+from tests.cli.terminal import CTRL_C, terminal
+
+WAIT = "import time; print('here', flush=True); time.sleep(3600)"
+"""A worker that trains for ever, without PyTorch: the verbs do not mind."""
+Typed = Callable[..., int]
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shelf]:
+    monkeypatch.setenv(ENV_FOLDER, str(tmp_path / "shelf"))
+    monkeypatch.chdir(tmp_path)
+    made = own_shelf()
+    yield made
+    jobs = LocalJobs(made)
+    for stored in made.jobs():
+        jobs.delete(stored.name)
+    while made.jobs():
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def jobs(shelf: Shelf) -> LocalJobs:
+    return LocalJobs(shelf, make_settings(shelf))
+
+
+@pytest.fixture
+def typed(shelf: Shelf) -> Typed:
+    """The exit code of `spotrain` with these words and --local."""
+
+    def run(*words: str) -> int:
+        with pytest.raises(SystemExit) as ended:
+            main([*words, "--local"])
+        assert isinstance(ended.value.code, int)
+        return ended.value.code
+
+    return run
+
+
+def waiting_job(name: str = "digits", script: str = WAIT, **spec: Any) -> Object:
+    document = job(name, **{"minReplicas": 1, "maxReplicas": 2, **spec})
+    worker = document["spec"]["replicaSpecs"][contract.WORKER]
+    worker["template"]["spec"]["containers"][0]["command"] = [sys.executable, "-c", script]
+    worker["template"]["spec"]["terminationGracePeriodSeconds"] = 2
+    worker["replicas"] = 1
+    return document
+
+
+def until(jobs: LocalJobs, name: str, holds: Callable[[JobView], bool]) -> JobView:
+    return next(seen for seen in map(view, jobs.watch(name)) if holds(seen))
+
+
+def until_gone(jobs: LocalJobs, name: str) -> None:
+    with contextlib.suppress(NotThere):
+        deque(jobs.watch(name), maxlen=0)
+
+
+def is_ready(workers: int) -> Callable[[JobView], bool]:
+    return lambda seen: seen.state == RUNNING and seen.status.workers.ready == workers
+
+
+def engine_of(shelf: Shelf, name: str) -> int:
+    """The process that runs the job: who holds the lock."""
+    lock = os.stat(shelf.find(name).folder / "engine.lock").st_ino
+    (line,) = [line for line in Path("/proc/locks").read_text().splitlines() if f":{lock} " in line]
+    return int(line.split()[4])
+
+
+def test_a_job_goes_through_its_life_by_the_verbs(
+    jobs: LocalJobs, typed: Typed, shelf: Shelf, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs.create(waiting_job())
+    until(jobs, "digits", is_ready(1))
+    assert typed("list") == 0
+    assert "Running" in capsys.readouterr().out
+    assert typed("scale", "digits", "--gpus", "2") == 0
+    until(jobs, "digits", is_ready(2))
+    assert typed("stop", "digits") == 0
+    until(jobs, "digits", lambda seen: seen.state == SUSPENDED)
+    assert typed("resume", "digits") == 0
+    assert "spotrain status digits --watch --local" in capsys.readouterr().out
+    until(jobs, "digits", is_ready(2))
+    assert typed("describe", "digits") == 0
+    assert "EnoughWorkers" in capsys.readouterr().out
+    assert typed("delete", "digits") == 0
+    until_gone(jobs, "digits")
+    assert not shelf.jobs()
+
+
+def test_a_submitted_script_runs_and_succeeds(
+    jobs: LocalJobs, typed: Typed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "hello.py").write_text(
+        "import os, pathlib\n"
+        "folder = pathlib.Path(os.environ['SPOTRAIN_OUTPUT'])\n"
+        "folder.mkdir(parents=True, exist_ok=True)\n"
+        "(folder / 'said').write_text(os.environ['GREETING'])\n"
+    )
+    words = ("submit", "hello", "--gpus", "1", "--env", "GREETING=hi", "--follow", "hello.py")
+    assert typed(*words) == 0
+    assert capsys.readouterr().out.startswith("submitted hello: 1 worker. Next: ")
+    assert view(jobs.get("hello")).state == SUCCEEDED
+    assert (tmp_path / "shelf" / "efs" / "output" / "hello" / "said").read_text() == "hi"
+
+
+def test_a_job_whose_process_was_killed_is_seen_as_interrupted_and_goes_on_when_resumed(
+    jobs: LocalJobs, typed: Typed, shelf: Shelf
+) -> None:
+    jobs.create(waiting_job())
+    until(jobs, "digits", is_ready(1))
+    os.kill(engine_of(shelf, "digits"), signal.SIGKILL)
+    lost = until(jobs, "digits", lambda seen: seen.state == "Interrupted")
+    assert lost.status.workers.ready == 0
+    assert lost.why
+    assert "spotrain resume digits --local" in lost.why.message
+    assert typed("resume", "digits") == 0
+    until(jobs, "digits", is_ready(1))
+
+
+def test_a_name_is_taken_once_and_free_again_after_its_job_is_deleted(jobs: LocalJobs) -> None:
+    jobs.create(waiting_job())
+    with pytest.raises(Taken, match="already a job 'digits' on this machine"):
+        jobs.create(waiting_job())
+    until(jobs, "digits", is_ready(1))
+    jobs.delete("digits")
+    until_gone(jobs, "digits")
+    jobs.create(waiting_job())
+
+
+def test_an_unknown_name_is_told_with_near_ones(jobs: LocalJobs) -> None:
+    jobs.create(waiting_job())
+    for name in ("digit", "../digits"):
+        with pytest.raises(NotThere, match="digits"):
+            jobs.get(name)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        pytest.param("submit a --gpus 1 --secret s x.py", 2, "only a cluster has", id="secret"),
+        pytest.param("submit A --gpus 1 x.py", 2, "metadata.name", id="name"),
+        pytest.param("submit a --gpus 2000 x.py", 2, "1000", id="too-many"),
+        pytest.param("stop a", 4, "none at all", id="unknown"),
+    ],
+)
+def test_what_cannot_be_is_told_in_one_line_and_nothing_is_left(
+    typed: Typed, shelf: Shelf, capsys: pytest.CaptureFixture[str], words: str, code: int, says: str
+) -> None:
+    assert typed(*words.split()) == code
+    said = capsys.readouterr()
+    assert says in said.err
+    assert (said.out, said.err.count("\n")) == ("", 1)
+    assert not shelf.jobs()
+
+
+def test_a_job_that_needs_what_this_machine_lacks_is_not_started(
+    jobs: LocalJobs, shelf: Shelf, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = waiting_job(placement={"gpu": "t4", "pools": ["of-the-cloud"]})
+    jobs.create(document)
+    waits = until(jobs, "digits", lambda seen: bool(seen.why and seen.why.message))
+    assert waits.why
+    assert "of-the-cloud" in waits.why.message
+
+
+# --- Displays in a terminal -----------------------------------------------------------------------
+def test_a_terminal_shows_the_job_in_place_until_ctrl_c_and_the_job_goes_on(
+    jobs: LocalJobs, tmp_path: Path
+) -> None:
+    jobs.create(waiting_job())
+    until(jobs, "digits", is_ready(1))
+    with terminal(
+        "status", "digits", "--watch", "--local", folder=tmp_path, environment=dict(os.environ)
+    ) as shown:
+        shown.read_until("1 of 1 ready")
+        jobs.patch("digits", {"spec": {"replicaSpecs": {contract.WORKER: {"replicas": 2}}}})
+        shown.read_until("2 of 2 ready")
+        shown.press(CTRL_C)
+        assert shown.read_to_end() == 130
+    assert "\x1b[1A" in shown.raw  # it went up, and wrote over what it had shown
+    assert "Traceback" not in shown.text
+    assert max(map(len, shown.text.splitlines())) <= 80
+    assert view(jobs.get("digits")).state == RUNNING
+
+
+def test_run_in_a_terminal_shows_its_story_and_ctrl_c_ends_its_workers(
+    jobs: LocalJobs, tmp_path: Path
+) -> None:
+    import yaml
+
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(waiting_job()))
+    with terminal(
+        "run", "job.yaml", "--local", folder=tmp_path, environment=dict(os.environ)
+    ) as shown:
+        shown.read_until("digits-worker-0: started on node-1")
+        shown.read_until("1 of 1 ready")
+        shown.press(CTRL_C)
+        assert shown.read_to_end() == 130
+    assert "spotrain resume digits --local" in shown.text
+    assert "Traceback" not in shown.text
+    assert view(jobs.get("digits")).state == "Interrupted"
+
+
+# --- The shelf ------------------------------------------------------------------------------------
+DOCUMENTS = st.recursive(
+    st.integers() | st.text(max_size=3) | st.lists(st.integers(), max_size=2),
+    lambda inner: st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=8,
+)
+MAPPINGS = st.dictionaries(st.sampled_from("abc"), DOCUMENTS, max_size=3)
+
+
+@given(before=MAPPINGS, after=MAPPINGS)
+def test_a_merge_patch_makes_one_document_of_the_other(before: Object, after: Object) -> None:
+    assert merged(before, merge_patch(before, after)) == after
