@@ -49,11 +49,12 @@ def test_throughput_is_not_known_before_a_world_does_two_steps_nor_after_its_end
 
 
 def test_totals_of_the_ledger_are_told_and_nothing_is_made_up_without_them() -> None:
-    totals = {"wantedSeconds": 200.0, "usefulSeconds": 150.0, "estimatedUsd": 1.5}
-    seen = view(job(status={"ledger": {"totals": totals}}))
-    assert (seen.totals.useful_share, seen.totals.usd) == (0.75, 1.5)
+    now = START.isoformat()
+    totals = {"until": now, "wantedSeconds": 200.0, "usefulSeconds": 150.0, "estimatedUsd": 1.5}
+    seen = view(job(status={"ledger": {"since": now, "totals": totals}}))
+    assert (seen.useful_share, seen.usd) == (0.75, 1.5)
     fresh = view(job())
-    assert (fresh.totals.useful_share, fresh.totals.usd) == (None, None)
+    assert (fresh.useful_share, fresh.usd) == (None, None)
 
 
 def test_a_job_that_is_told_to_stop_is_stopping_until_it_has() -> None:
@@ -72,6 +73,11 @@ def test_the_reason_is_that_of_the_condition_that_makes_the_state() -> None:
     assert (waiting["reason"], waiting["message"]) == ("BelowMin", "waits")
     failed = view(job(status={"state": "Failed", "conditions": conditions})).summary()
     assert (failed["reason"], failed["message"]) == ("Deadline", "too long")
+
+
+def test_a_status_that_nobody_can_read_hides_nothing_else() -> None:
+    seen = view(job(status={"state": "Running", "history": "spoilt", "ledger": {}}))
+    assert (seen.state, seen.worlds, seen.usd) == ("Running", (), None)
 
 
 def test_a_job_whose_spec_cannot_be_read_is_seen_all_the_same() -> None:

@@ -43,10 +43,10 @@ def facts(seen: JobView, now: datetime) -> Iterator[tuple[str, str]]:
     if status.progress:
         yield "progress", _progress(seen, now)
     yield "restarts", restarts(status.restarts)
-    if seen.totals.useful_share is not None:
-        share = percent(seen.totals.useful_share)
+    if seen.useful_share is not None:
+        share = percent(seen.useful_share)
         yield "useful", f"{share} of the time since it wanted to train (ETTR)"
-    if seen.totals.usd is not None:
+    if seen.totals:
         yield "cost", _cost(seen)
     if status.last_stall:
         stall = status.last_stall
@@ -109,7 +109,8 @@ def _progress(seen: JobView, now: datetime) -> str:
 
 def _cost(seen: JobView) -> str:
     totals = seen.totals
-    said = f"{dollars(totals.usd)} so far"
+    assert totals
+    said = f"{dollars(totals.estimated_usd)} so far"
     if totals.list_usd:
         said += f"; the same nodes on demand {dollars(totals.list_usd)}"
     return said

@@ -1,9 +1,8 @@
 """A job as its researcher sees it: one value out of its document, for tables and for scripts."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from spotrain import contract
 from spotrain.controller.status import (
@@ -14,30 +13,14 @@ from spotrain.controller.status import (
     Condition,
     JobStatus,
 )
+from spotrain.controller.stored import read_status
 from spotrain.job import ElasticJob, InvalidDocument, parse_job
 from spotrain.kinds import Object
-from spotrain.ledger.entries import WorldEntry, from_document
+from spotrain.ledger.account import Totals
+from spotrain.ledger.entries import WorldEntry
 
 TOLD_BY: Final = {FAILED: FAILED, SUCCEEDED: SUCCEEDED, SUSPENDED: SUSPENDED}
 """State -> the condition that says why; in every other state it is Running."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Totals:
-    """What the controller's ledger has summed up so far; a None is not known."""
-
-    wanted_seconds: float | None = None
-    useful_seconds: float | None = None
-    usd: float | None = None
-    list_usd: float | None = None
-    """What the same nodes would have cost at their on-demand list price."""
-
-    @property
-    def useful_share(self) -> float | None:
-        """ETTR: the share of the time in which the job wanted to train that brought it forward."""
-        if not self.wanted_seconds or self.useful_seconds is None:
-            return None
-        return self.useful_seconds / self.wanted_seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,9 +29,6 @@ class JobView:
     job: ElasticJob | None
     """None: its spec cannot be read; the condition says what is wrong."""
     status: JobStatus
-    worlds: tuple[WorldEntry, ...]
-    """The newest worlds, oldest first."""
-    totals: Totals
 
     @property
     def name(self) -> str:
@@ -76,6 +56,28 @@ class JobView:
     def why(self) -> Condition | None:
         """The condition that explains the state."""
         return self.status.condition(TOLD_BY.get(self.status.state, RUNNING))
+
+    @property
+    def worlds(self) -> tuple[WorldEntry, ...]:
+        """The newest ones, oldest first."""
+        return self.status.history
+
+    @property
+    def totals(self) -> Totals | None:
+        """What the controller has summed up; None where it keeps no account."""
+        return self.status.ledger.totals if self.status.ledger else None
+
+    @property
+    def useful_share(self) -> float | None:
+        """ETTR: the share of the time in which the job wanted to train that brought it forward."""
+        totals = self.totals
+        if totals is None or totals.wanted_seconds <= 0:
+            return None
+        return totals.useful_seconds / totals.wanted_seconds
+
+    @property
+    def usd(self) -> float | None:
+        return self.totals.estimated_usd if self.totals else None
 
     @property
     def steps_per_second(self) -> float | None:
@@ -139,8 +141,8 @@ class JobView:
                 "growths": status.restarts.growths,
                 "inPlace": status.restarts.in_place,
             },
-            "usefulShare": self.totals.useful_share,
-            "usd": self.totals.usd,
+            "usefulShare": self.useful_share,
+            "usd": self.usd,
         }
 
 
@@ -150,28 +152,7 @@ def view(document: Object) -> JobView:
         job = parse_job(document)
     except InvalidDocument:
         job = None
-    status = document.get("status") or {}
-    return JobView(
-        document=document,
-        job=job,
-        status=JobStatus.from_document(status),
-        worlds=_worlds(status.get("history") or []),
-        totals=_totals((status.get("ledger") or {}).get("totals") or {}),
-    )
-
-
-def _worlds(documents: list[Any]) -> tuple[WorldEntry, ...]:
-    entries = [from_document(document) for document in documents]
-    return tuple(entry for entry in entries if isinstance(entry, WorldEntry))
-
-
-def _totals(document: Mapping[str, Any]) -> Totals:
-    return Totals(
-        wanted_seconds=document.get("wantedSeconds"),
-        useful_seconds=document.get("usefulSeconds"),
-        usd=document.get("estimatedUsd"),
-        list_usd=document.get("listUsd"),
-    )
+    return JobView(document=document, job=job, status=read_status(document.get("status")))
 
 
 def _moment(at: datetime | None) -> str | None:

@@ -55,7 +55,7 @@ def tabulate(found: Sequence[JobView], now: datetime) -> "RenderableType":
             (each.job.placement.gpu if each.job else None) or "",
             f"{each.status.progress.step:,}" if each.status.progress else "",
             wording.rate(each.steps_per_second),
-            wording.dollars(each.totals.usd),
+            wording.dollars(each.usd),
             wording.span((now - each.created_at).total_seconds()),
         )
     return table
