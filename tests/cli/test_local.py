@@ -39,9 +39,9 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shelf]:
     made = own_shelf()
     yield made
     jobs = LocalJobs(made)
-    for stored in made.jobs():
-        jobs.delete(stored.name)
-    while made.jobs():
+    for document in jobs.list():
+        jobs.delete(document["metadata"]["name"])
+    while jobs.list():
         time.sleep(0.05)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-LIMIT_SECONDS = 60.0
+LIMIT_SECONDS = 240.0
 
 
 @dataclass(frozen=True)

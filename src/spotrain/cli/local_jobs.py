@@ -24,7 +24,7 @@ FOLDER: Final = ".spotrain"
 """In the folder where a command is typed, unless the environment names another."""
 WHERE: Final = "on this machine"
 LOOK_SECONDS: Final = 0.2
-START_SECONDS: Final = 60.0
+START_SECONDS: Final = 300.0
 """An engine that has not begun by then never will; a loaded machine takes seconds."""
 INTERRUPTED: Final = "Interrupted"
 """State of a job that nobody runs though it has not ended."""
@@ -50,10 +50,15 @@ class LocalJobs:
         return found
 
     def get(self, name: str) -> Object:
-        return seen(self._find(name))
+        try:
+            return seen(self.shelf.find(name))
+        except NoSuchJob:
+            raise self._unknown(name) from None
 
     def create(self, document: Mapping[str, Any]) -> Object:
         assert self.settings
+        with contextlib.suppress(NoSuchJob):
+            seen(self.shelf.find(document["metadata"]["name"]))  # a deleted one goes by it
         try:
             added = self.shelf.add(document, self.settings)
         except NameTaken:
@@ -98,10 +103,8 @@ class LocalJobs:
             time.sleep(LOOK_SECONDS)
 
     def _find(self, name: str) -> StoredJob:
-        try:
-            return self.shelf.find(name)
-        except NoSuchJob:
-            raise self._unknown(name) from None
+        self.get(name)
+        return self.shelf.find(name)
 
     def _unknown(self, name: str) -> NotThere:
         return no_such_job(name, [stored.name for stored in self.shelf.jobs()], WHERE)
@@ -114,7 +117,12 @@ def seen(stored: StoredJob) -> Object:
     """
     is_run = stored.is_run  # before the document: an engine that ends writes first
     document = stored.document()
-    return document if is_run else without_engine(document)
+    if is_run:
+        return document
+    if document["metadata"].get("deletionTimestamp"):  # its engine ended before it could see it
+        stored.remove()
+        raise NoSuchJob(stored.name)
+    return without_engine(document)
 
 
 def without_engine(document: Object) -> Object:
