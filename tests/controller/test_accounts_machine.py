@@ -46,7 +46,9 @@ class Lives(RuleBasedStateMachine):
         self.status = JobStatus()
         self.suspended = False
         self.pods: dict[str, PodView] = {}
-        self.births = 0
+        self.births = self.number = 0
+        self.came_at = NOW
+        """When the coordinator did."""
         self.chapters: history.History = ()
         self.clock_began = LONG_AGO
         self.step = self.committed = 0
@@ -121,10 +123,10 @@ class Lives(RuleBasedStateMachine):
     @precondition(lambda self: self._present is None and not self.suspended)
     @rule()
     def publish(self) -> None:
-        number = self.chapters[-1].number + 1 if self.chapters else 1
+        self.number += 1
         names = [p.name for p in self._pods(node=True, phase="Running")] or ["digits-worker-0"]
         seats = tuple(Seat(id=name, address="", ranks=1) for name in names)
-        world = World(number=number, seats=seats, store_port=1, restore=None)
+        world = World(number=self.number, seats=seats, store_port=1, restore=None)
         self.chapters = history.publish(self.chapters, world, self._clock)
         self.step = self.committed
         self._learn()
@@ -176,20 +178,25 @@ class Lives(RuleBasedStateMachine):
             return None if clock is None else self.clock_began + timedelta(seconds=clock)
 
         for chapter in self.chapters:
-            self.worlds[chapter.number] = WorldEntry(
-                number=chapter.number,
-                size=chapter.size,
-                published_at=wall(chapter.published_at),
-                first_step_at=wall(chapter.first_step_at),
-                last_step_at=wall(chapter.last_step_at),
-                restored_step=chapter.first_step,
-                last_step=chapter.last_step,
-                committed_step=chapter.committed_step,
-                ended_at=wall(chapter.ended_at),
-                reason=str(chapter.reason or ""),
-                save_stall_seconds=chapter.save_stall_seconds,
-                data_wait_seconds=chapter.data_wait_seconds,
+            self._tell(
+                WorldEntry(
+                    number=chapter.number,
+                    size=chapter.size,
+                    published_at=wall(chapter.published_at),
+                    first_step_at=wall(chapter.first_step_at),
+                    last_step_at=wall(chapter.last_step_at),
+                    restored_step=chapter.first_step,
+                    last_step=chapter.last_step,
+                    committed_step=chapter.committed_step,
+                    ended_at=wall(chapter.ended_at),
+                    reason=str(chapter.reason or ""),
+                    save_stall_seconds=chapter.save_stall_seconds,
+                    data_wait_seconds=chapter.data_wait_seconds,
+                )
             )
+
+    def _tell(self, world: WorldEntry) -> None:
+        self.worlds[world.number] = world
 
     # --- Looks ---
 
@@ -220,10 +227,10 @@ class Lives(RuleBasedStateMachine):
     def _observed(self) -> Any:
         present = self._present
         world = WorldView(
-            number=self.chapters[-1].number if self.chapters else 0,
+            number=self.number,
             size=present.size if present else 0,
             phase="running" if present else "waiting",
-            since=self.now,
+            since=self.came_at,
             step=self.step,
             chapters=self.chapters,
             clock_began=self._told_clock_began(),
@@ -300,5 +307,75 @@ class Lives(RuleBasedStateMachine):
             assert all(isinstance(members.place, Place) for members in world.members)
 
 
+class LivesOfLostCoordinators(Lives):
+    """What was not written is forgotten with the coordinator, and its clock is never read twice in
+    the same way: little is lost, nothing is counted twice, and no time that was entered moves."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entered: dict[tuple[int, str], datetime] = {}
+        self.reads = 0
+
+    @rule(is_new_clock=st.booleans())
+    def lose_coordinator(self, is_new_clock: bool) -> None:
+        """Its successor learns of the world that trains, and of that world's first step."""
+        present, self.chapters, self.came_at = self._present, (), self.now
+        if is_new_clock:
+            self.clock_began = self.now - timedelta(seconds=5)
+        if present is None:
+            return
+        seats = tuple(Seat(id=name, address="", ranks=1) for name in present.members)
+        world = World(number=present.number, seats=seats, store_port=1, restore=None)
+        self.chapters = history.publish((), world, self._clock)
+        if present.first_step is not None:
+            self.chapters = history.progress(
+                self.chapters,
+                number=present.number,
+                step=present.first_step + 1,
+                samples=8,
+                restored_step=present.first_step,
+                previous_step=None,
+                now=self._clock,
+            )
+
+    def _told_clock_began(self) -> datetime:
+        self.reads += 1
+        return self.clock_began + timedelta(milliseconds=self.reads * 7919 % 41 - 20)
+
+    def _tell(self, world: WorldEntry) -> None:
+        known = self.worlds.get(world.number, world)
+        self.worlds[world.number] = replace(
+            world,
+            published_at=known.published_at,
+            first_step_at=known.first_step_at or world.first_step_at,
+            last_step_at=max(filter(None, (known.last_step_at, world.last_step_at)), default=None),
+        )
+
+    def compare_time(self, useful: float, lost: Any, whole: Any) -> None:
+        assert min(vars(lost).values()) >= 0
+        newest = self.status.history[-1] if self.status.history else None
+        if newest is None or newest.ended_at or not self.worlds[newest.number].ended_at:
+            trained = whole.useful_seconds + sum(
+                (
+                    whole.lost_seconds.redone,
+                    whole.lost_seconds.save_stall,
+                    whole.lost_seconds.data_wait,
+                )
+            )
+            assert useful <= trained + 0.05 * (1 + len(self.worlds))
+
+    @invariant()
+    def no_time_moves_that_was_entered(self) -> None:
+        for world in self.status.history:
+            for name in ("published_at", "first_step_at", "ended_at"):
+                at = getattr(world, name)
+                if at is not None:
+                    assert self.entered.setdefault((world.number, name), at) == at
+
+
+TestLivesOfLostCoordinators = LivesOfLostCoordinators.TestCase
+TestLivesOfLostCoordinators.settings = settings(
+    max_examples=40, stateful_step_count=50, deadline=None
+)
 TestLives = Lives.TestCase
 TestLives.settings = settings(max_examples=60, stateful_step_count=60, deadline=None)

@@ -50,7 +50,7 @@ def take_account(
     """What the ledger comes to now. `status` says whether the job pauses or has ended."""
     account = observed.status.ledger or Account(since=_since(observed, now))
     stays = follow_stays(account.stays, observed, reasons or {}, now)
-    worlds = follow_worlds(observed.status.history, observed, stays)
+    worlds = follow_worlds(observed.status.history, observed, stays, now)
     if status.finished:
         worlds = _ended(worlds, status)
     record = Record(

@@ -7,12 +7,13 @@ nor when what it has cost turns out to be a little less.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from spotrain.controller.accounts import rates, take_account
+from spotrain.controller.accounts import rates
 from spotrain.controller.conditions import fails, holds
 from spotrain.controller.model import Observed
 from spotrain.controller.status import BUDGET_EXCEEDED, Condition
 from spotrain.job import ElasticJob
-from spotrain.ledger.closing import usd_per_hour
+from spotrain.ledger.closing import SECONDS_PER_HOUR, share_of
+from spotrain.ledger.time_split import Span
 
 
 @dataclass(frozen=True)
@@ -35,15 +36,28 @@ def check_budget(job: ElasticJob, observed: Observed, now: datetime) -> Budget:
         return Budget(fails(BUDGET_EXCEEDED, "NoBudget", "spec.budget.maxDollars sets no limit."))
     if known and known.status == "True" and observed.status.observed_generation == job.generation:
         return Budget(known)
-    account = take_account(job, observed, observed.status, now).account
-    usd = account.totals.estimated_usd if account.totals else 0.0
+    usd, usd_per_hour = _spending(observed, now)
     if usd >= most:
         return Budget(holds(BUDGET_EXCEEDED, "BudgetExceeded", _message(job, usd)), is_new=True)
-    rate = usd_per_hour(account.stays, rates(observed, now))
-    hours = (most - usd) / rate if rate > 0 else None
     within = fails(BUDGET_EXCEEDED, "WithinBudget", f"spec.budget.maxDollars is {most:g}.")
-    soon = hours is not None and hours < 24
-    return Budget(within, look_again=now + timedelta(hours=hours) if hours and soon else None)
+    if usd_per_hour <= most - usd:  # there is time for that: every job is looked at each minute
+        return Budget(within)
+    return Budget(within, look_again=now + timedelta(hours=(most - usd) / usd_per_hour))
+
+
+def _spending(observed: Observed, now: datetime) -> tuple[float, float]:
+    """What the job has cost, and costs an hour: the last total, and the nodes held since."""
+    account = observed.status.ledger
+    if account is None or account.totals is None:
+        return 0.0, 0.0
+    rate, since = rates(observed, now), account.totals.until
+    usd, usd_per_hour = account.totals.estimated_usd, 0.0
+    for stay in account.stays:
+        if stay.place is not None and stay.scheduled_at is not None and stay.ended_at is None:
+            price = share_of(stay) * rate(stay.place)[0]
+            usd += price * Span(max(since, stay.scheduled_at), now).seconds / SECONDS_PER_HOUR
+            usd_per_hour += price
+    return usd, usd_per_hour
 
 
 def _message(job: ElasticJob, usd: float) -> str:

@@ -18,6 +18,8 @@ from spotrain.worlds import Reason
 from spotrain.worlds.history import Chapter
 
 LONGEST_MESSAGE: Final = 500
+RETURN: Final = timedelta(minutes=1)
+"""A world that trains is back at a coordinator that was restarted long before that."""
 AWAY: Final = "it ended while no coordinator was there"
 
 Number = TypeVar("Number", int, float)
@@ -25,7 +27,7 @@ Wall = Callable[[float | None], datetime | None]
 
 
 def follow_worlds(
-    entries: Sequence[WorldEntry], observed: Observed, stays: Sequence[StayEntry]
+    entries: Sequence[WorldEntry], observed: Observed, stays: Sequence[StayEntry], now: datetime
 ) -> tuple[WorldEntry, ...]:
     """The worlds' entries, oldest first.
 
@@ -34,6 +36,8 @@ def follow_worlds(
     """
     seen = observed.world
     newest = entries[-1].number if entries else 0
+    if seen is not None and not seen.chapters and now >= seen.since + RETURN:
+        return (*entries[:-1], *(close(entry, Reason.LOSS, AWAY) for entry in entries[-1:]))
     if seen is None or not seen.chapters or seen.chapters[-1].number < newest:
         return tuple(entries)
 

@@ -67,15 +67,6 @@ def share_of(stay: StayEntry) -> float:
     return min(1.0, stay.gpus / stay.node_gpus) if stay.node_gpus else 1.0
 
 
-def usd_per_hour(stays: Iterable[StayEntry], rate: Rate) -> float:
-    """What the pods that hold nodes now cost together."""
-    return sum(
-        share_of(stay) * rate(stay.place)[0]
-        for stay in stays
-        if stay.place is not None and stay.scheduled_at is not None and stay.ended_at is None
-    )
-
-
 def held(
     settled: Iterable[PlaceSeconds], stays: Iterable[StayEntry], until: datetime
 ) -> dict[Place, PlaceSeconds]:
