@@ -55,18 +55,16 @@ POOL = Pool(
 PLACE = Place(
     pool=POOL.name, zone=POOL.zones[0], capacity="spot", instance_type=POOL.instance_types[0]
 )
-BOOK = PriceBook(
-    [POOL],
-    quotes=[
-        Quote(
-            instance_type=PLACE.instance_type,
-            zone=PLACE.zone,
-            usd_per_hour=money(row["$ an hour"]),
-            since=at(row["from"]),
-        )
-        for row in rows("What the cloud told of the price")
-    ],
-)
+QUOTES = [
+    Quote(
+        instance_type=PLACE.instance_type,
+        zone=PLACE.zone,
+        usd_per_hour=money(row["$ an hour"]),
+        since=at(row["from"]),
+    )
+    for row in rows("What the cloud told of the price")
+]
+BOOK = PriceBook([POOL], quotes=QUOTES)
 NODES = [
     NodeEntry(
         name=row["node"],

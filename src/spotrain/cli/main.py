@@ -26,6 +26,7 @@ VERBS: Final[Mapping[str, str]] = {
     "resume": "Go on with a stopped job, from its last checkpoint.",
     "scale": "Change the number of GPUs of a job while it trains.",
     "delete": "Remove jobs; what they wrote under output/ stays.",
+    "cost": "What jobs cost and saved, by pool, zone and capacity type, and what was lost or idle.",
     "simulate": "Play a record of spot capacity: time, goodput and dollars, beside torchrun and "
     "restarts.",
 }

@@ -71,12 +71,19 @@ class PriceBook:
         pool = self._pools.get(place.pool)
         return pool.on_demand_usd_per_hour if pool else 0.0
 
+    def type_of(self, place: Place) -> str:
+        """Of a pool with one instance type it is known even where it was not seen."""
+        pool = self._pools.get(place.pool)
+        if not place.instance_type and pool and len(pool.instance_types) == 1:
+            return pool.instance_types[0]
+        return place.instance_type
+
     def over(self, place: Place, start: datetime, end: datetime) -> Iterator[Priced]:
         """The prices of a node there from `start` to `end`, without a gap."""
         if place.capacity != contract.CAPACITY_SPOT:
             yield self._unrecorded(place, start, end)
             return
-        since, usd = self._quotes.get((self._type(place), place.zone), ((), ()))
+        since, usd = self._quotes.get((self.type_of(place), place.zone), ((), ()))
         first = bisect_right(since, start) - 1
         if first < 0 and start < end:
             until = min(end, since[0]) if since else end
@@ -96,20 +103,13 @@ class PriceBook:
         """Where no record covers the time."""
         pool = self._pools.get(place.pool)
         if place.capacity == contract.CAPACITY_SPOT:
-            if usd := self._latest.get((place.pool, place.zone, self._type(place))):
+            if usd := self._latest.get((place.pool, place.zone, self.type_of(place))):
                 return usd, Source.LATEST
             if pool and pool.spot_usd_per_hour:
                 return pool.spot_usd_per_hour, Source.TYPICAL
         if usd := self.list_usd_per_hour(place):
             return usd, Source.LIST
         return 0.0, Source.NONE
-
-    def _type(self, place: Place) -> str:
-        """Of a pool with one type it is known even where it was not seen."""
-        pool = self._pools.get(place.pool)
-        if not place.instance_type and pool and len(pool.instance_types) == 1:
-            return pool.instance_types[0]
-        return place.instance_type
 
 
 _Steps = Mapping[tuple[str, str], tuple[Sequence[datetime], Sequence[float]]]
