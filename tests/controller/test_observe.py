@@ -200,10 +200,23 @@ def test_the_gpus_of_a_node_are_those_that_pods_can_have(offered: str | None, re
 
 
 def test_a_node_is_seen_with_its_pool_zone_and_state() -> None:
-    labels = {"spotrain.dev/pool": "t4-spot", "topology.kubernetes.io/zone": "eu-west-1a"}
+    labels = {
+        "spotrain.dev/pool": "t4-spot",
+        "spotrain.dev/capacity": "spot",
+        "topology.kubernetes.io/zone": "eu-west-1a",
+        "node.kubernetes.io/instance-type": "g4dn.xlarge",
+    }
     ready = {"conditions": [{"type": "Ready", "status": "True"}]}
     node = {"metadata": {"name": "n", "labels": labels}, "spec": {}, "status": ready}
-    assert view_node(node) == NodeView("n", "t4-spot", "eu-west-1a", ready=True, cordoned=False)
+    assert view_node(node) == NodeView(
+        "n",
+        "t4-spot",
+        "eu-west-1a",
+        ready=True,
+        cordoned=False,
+        capacity="spot",
+        instance_type="g4dn.xlarge",
+    )
     assert view_node({**node, "spec": {"unschedulable": True}}).cordoned
 
 
@@ -327,6 +340,23 @@ def test_when_the_training_container_ended_is_seen() -> None:
     failed = {"phase": "Failed", **ended("elasticjob-worker", exitCode=1, finishedAt=MORNING)}
     assert view(failed).ended_at == datetime(2026, 1, 1, 8, 0, tzinfo=UTC)
     assert view({"phase": "Running", **ended("logger", finishedAt=MORNING)}).ended_at is None
+
+
+def test_when_the_training_container_started_is_seen_also_once_it_has_ended() -> None:
+    running = {"name": "elasticjob-worker", "state": {"running": {"startedAt": MORNING}}}
+    assert view({"containerStatuses": [running]}).started_at == datetime.fromisoformat(MORNING)
+    over = ended("elasticjob-worker", exitCode=1, startedAt=MORNING)
+    assert view(over).started_at == datetime.fromisoformat(MORNING)
+    assert view(ended("logger", startedAt=MORNING)).started_at is None
+
+
+def test_a_pod_asks_for_the_gpus_of_all_its_containers() -> None:
+    document = pod()
+    for container in document["spec"]["containers"]:
+        container["resources"] = {"limits": {"nvidia.com/gpu": 2}}
+    seen = view_pod(document)
+    assert seen is not None
+    assert seen.view.gpus == 4
 
 
 @pytest.mark.parametrize(
