@@ -6,9 +6,8 @@ import pytest
 
 from spotrain import contract
 from spotrain.cli.errors import UserError
-from spotrain.cli.platform import researcher_label
 from spotrain.cli.sizing import Size
-from spotrain.cli.submission import Submission, build_job
+from spotrain.cli.submission import Submission, build_job, researcher_label
 from spotrain.job import parse_job
 
 

@@ -138,6 +138,20 @@ async def test_what_cannot_be_is_told_in_one_line_and_nothing_is_done(
     ]
 
 
+async def test_gpus_shows_the_pools_to_whoever_may_submit(person: Person) -> None:
+    shown = await person.types("gpus")
+    assert (shown.code, shown.err) == (0, "")
+    assert max(map(len, shown.out.splitlines())) <= 80
+    assert "a100-spot" in shown.out
+    listed = (await person.types("gpus", "-o", "json")).document
+    assert isinstance(listed, list)
+    assert [(each["pool"], each["most"]) for each in listed] == [
+        ("a100-spot", 128),
+        ("t4-spot", 16),
+        ("t4-on-demand", 16),
+    ]
+
+
 async def test_a_job_that_has_ended_is_neither_stopped_nor_resumed_nor_scaled(
     namespace: Namespace, person: Person
 ) -> None:

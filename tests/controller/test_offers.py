@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spotrain.controller.offers import PRICE_HOURS, list_offers
-from spotrain.job import Price
+from spotrain.controller.offers import list_offers
+from spotrain.job import PRICE_HOURS, Price
 from tests.controller.builders import NOW, job, pool
 
 SPOT = pool("t4-spot")

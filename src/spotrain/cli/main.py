@@ -16,7 +16,9 @@ from spotrain.cli.errors import UserError
 
 PROGRAM: Final = "spotrain"
 VERBS: Final[Mapping[str, str]] = {
+    "init": "Write a small project: a training script, a job file and a README.",
     "run": "Play a job file on this machine, with workers as processes, to its end.",
+    "gpus": "What GPUs there are: where, how many are free, and what they cost now.",
     "submit": "Train: send a job of so many GPUs, which runs SCRIPT in every worker.",
     "list": "The jobs: what each is doing, and how far it is.",
     "status": "What one job is doing, how far it is, what it cost, and why it waits.",

@@ -1,13 +1,13 @@
 """What the platform tells its users: pools, prices, the training image, and who they are."""
 
 import getpass
-import re
 from dataclasses import dataclass
 
 from spotrain import contract
 from spotrain.cli.cluster import Cluster
 from spotrain.cli.errors import NO_CLUSTER, UserError
 from spotrain.cli.refusals import NotThere
+from spotrain.cli.submission import researcher_label
 from spotrain.job import InvalidDocument, Pool, Price, parse_pools, parse_prices
 from spotrain.kinds import CONFIG_MAPS, Kind
 
@@ -61,12 +61,3 @@ def whoami(cluster: Cluster) -> str:
     except (UserError, KeyError):
         user = ""
     return researcher_label(user) or researcher_label(getpass.getuser())
-
-
-def researcher_label(user: str) -> str:
-    """What a label can hold of a user's name: its last part, and of an address the mailbox.
-
-    arn:aws:sts::1:assumed-role/Team/ada@example.org -> ada
-    """
-    last = re.split(r"[/:]", user)[-1].split("@")[0]
-    return re.sub(r"[^A-Za-z0-9]+$|^[^A-Za-z0-9]+", "", re.sub(r"[^A-Za-z0-9._-]", "-", last)[:63])

@@ -1,5 +1,6 @@
 """The ElasticJob of a submission: a pure function of what was asked for."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -112,3 +113,12 @@ def _container(asked: Submission) -> Object:
         {"name": contract.VOLUME_CLAIM, "mountPath": contract.VOLUME_MOUNT}
     ]
     return container
+
+
+def researcher_label(user: str) -> str:
+    """What a label can hold of a user's name: its last part, and of an address the mailbox.
+
+    arn:aws:sts::1:assumed-role/Team/ada@example.org -> ada
+    """
+    last = re.split(r"[/:]", user)[-1].split("@")[0]
+    return re.sub(r"[^A-Za-z0-9]+$|^[^A-Za-z0-9]+", "", re.sub(r"[^A-Za-z0-9._-]", "-", last)[:63])

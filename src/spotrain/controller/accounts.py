@@ -12,11 +12,10 @@ from typing import Final
 
 from spotrain.controller.board import LONG_AGO
 from spotrain.controller.model import DeletePod, Observed, Plan, earliest
-from spotrain.controller.offers import PRICE_HOURS
 from spotrain.controller.status import SUCCEEDED, SUSPENDED, JobStatus
 from spotrain.controller.stays import enter_by, follow_stays
 from spotrain.controller.world_entries import close, follow_worlds
-from spotrain.job import ElasticJob
+from spotrain.job import PRICE_HOURS, ElasticJob
 from spotrain.ledger.account import Account, Record
 from spotrain.ledger.closing import Closing, Rate, close_account
 from spotrain.ledger.entries import PauseEntry, Place, WorldEntry

@@ -4,14 +4,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
 
 from spotrain import contract
-from spotrain.job import CAPACITIES, ElasticJob, Offer, Pool, Price
-
-PRICE_HOURS: Final = 6
-"""A price that was told longer ago counts no more. The refresher asks every half hour, so a price
-of that age is one that the cloud no longer tells."""
+from spotrain.job import CAPACITIES, PRICE_HOURS, ElasticJob, Offer, Pool, Price
 
 
 @dataclass(frozen=True)

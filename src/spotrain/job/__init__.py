@@ -10,12 +10,13 @@ The training image never imports this package: it needs pydantic and yaml.
 from spotrain.job.documents import InvalidDocument
 from spotrain.job.elasticjob import ElasticJob, JobError, parse_job
 from spotrain.job.pools import CAPACITIES, Offer, Pool, PoolsError, parse_pools, place_of
-from spotrain.job.prices import Price, PricesError, parse_prices
+from spotrain.job.prices import PRICE_HOURS, Price, PricesError, parse_prices
 from spotrain.job.spec import Budget, CapacityPolicy, Elastic, Placement, RunPolicy
 from spotrain.job.template import gpus_of, limit_of, worker_container, worker_name
 
 __all__ = [
     "CAPACITIES",
+    "PRICE_HOURS",
     "Budget",
     "CapacityPolicy",
     "Elastic",

@@ -4,13 +4,17 @@ The refresher of prices (`spotrain.clouds`) writes them to a ConfigMap, so that 
 needs to know no cloud, and no right in one.
 """
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import yaml
 from pydantic import AwareDatetime, Field, Strict, ValidationError
 
 from spotrain import contract
 from spotrain.job.documents import InvalidDocument, Name, Problem, Section, explain, without_nulls
+
+PRICE_HOURS: Final = 6
+"""A price that was told longer ago counts no more. The refresher asks every half hour, so a price
+of that age is one that the cloud no longer tells."""
 
 
 class PricesError(InvalidDocument):

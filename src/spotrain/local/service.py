@@ -15,6 +15,8 @@ from spotrain.local.shelf import NoSuchJob, StoredJob
 
 LOOK_SECONDS = 0.2
 """Between two looks at the job's document: what a person types may take so long to be heeded."""
+GOODBYE_SECONDS = 10.0
+"""For workers of a job that has ended, which leave by themselves; then they are killed."""
 
 
 async def run_job(stored: StoredJob, tell: Callable[[str], None]) -> bool:
@@ -43,6 +45,9 @@ async def run_job(stored: StoredJob, tell: Callable[[str], None]) -> bool:
                 lambda: engine.status.finished or (heeding.done() and not engine.machines.pods)
             )
             heeding.cancel()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(GOODBYE_SECONDS):
+                    await engine.until(lambda: all(pod.is_over for pod in engine.machines.pods))
         tell_news()
         if heeding.done() and not heeding.cancelled():
             stored.remove()

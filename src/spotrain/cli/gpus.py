@@ -1,0 +1,69 @@
+"""`spotrain gpus`."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from spotrain.cli import output
+from spotrain.cli.cluster import connected
+from spotrain.cli.market import PoolView, view_pools
+from spotrain.cli.options import Context, Format, Namespace, Output
+from spotrain.cli.platform import read_platform, read_prices
+from spotrain.kinds import NODES, PODS
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+def command(
+    context: Context = None, namespace: Namespace = None, form: Output = Format.table
+) -> None:
+    """What GPUs there are: where, how many are free, and what they cost now.
+
+    Free are GPUs of nodes that are there and that no pod has; the rest of what a pool can have at
+    most comes as new nodes, where the cloud has any. Prices are of one GPU and hour.
+    """
+    with connected(context, namespace) as cluster:
+        found = view_pools(
+            read_platform(cluster).pools,
+            read_prices(cluster),
+            nodes=cluster.list_all(NODES, namespace=""),
+            pods=cluster.list_all(PODS),
+            now=datetime.now(UTC),
+        )
+    output.answer(
+        [each.summary() for each in found],
+        form,
+        names=[each.pool.name for each in found],
+        table=lambda: tabulate(found),
+    )
+
+
+def tabulate(found: Sequence[PoolView]) -> "RenderableType":
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("gpu", no_wrap=True)
+    table.add_column("pool", overflow="fold")
+    table.add_column("zones", overflow="fold")
+    for title in ("a node", "now", "free", "at most", "$ now", "$ list"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for each in found:
+        pool = each.pool
+        table.add_row(
+            pool.gpu,
+            pool.name,
+            ", ".join(pool.zones),
+            str(pool.gpus_per_node),
+            str(each.gpus),
+            str(each.free),
+            str(each.most),
+            f"{each.usd_now:.3f}{'' if each.is_told else '*'}",
+            f"{each.usd_list:.3f}",
+        )
+    table.caption = "* as the platform was built; no price has been told lately"
+    table.caption_justify = "left"
+    if all(each.is_told for each in found):
+        table.caption = None
+    return table
