@@ -161,6 +161,21 @@ def test_survivors_do_not_wait_for_a_member_whose_process_must_start_anew() -> N
     assert story.world.ids == ("b", "c")
 
 
+def test_who_was_in_the_last_world_does_not_wait_for_a_newcomers_imports() -> None:
+    story = running("a", "b")
+    story.on(worlds.Joined(id="c", address="c", ranks=1), worlds.Starting(id="c"))
+    story.on(worlds.Lost(id="a"), worlds.Ready(id="b", port=1, survivor=False))
+    assert story.world.ids == ("b",)
+
+
+def test_after_a_failure_all_of_the_last_world_wait_for_each_others_imports() -> None:
+    story = running("a", "b").on(worlds.Failed(id="a", world=1, hard=True, message="killed"))
+    story.on(worlds.Starting(id="b"), worlds.Ready(id="a", port=1, survivor=False))
+    assert len(story.published) == 1
+    story.on(worlds.Ready(id="b", port=1, survivor=False))
+    assert story.world.ids == ("a", "b")
+
+
 @pytest.mark.acceptance(21)
 def test_a_loss_tells_every_survivor_to_leave_at_once() -> None:
     story = running("a", "b", "c").on(worlds.Lost(id="b"))

@@ -31,6 +31,7 @@ class Processes:
 
     count: int = 1
     running: bool = False
+    is_importing: bool = False
     shutdown_seconds: int = 30
     done: list[str] = field(default_factory=list)
     ended: RunResult | None = None
@@ -122,6 +123,39 @@ def test_a_plain_script_is_started_with_its_world_and_anew_with_the_next(plain: 
         "start in world 2",
     ]
     assert protocol.Drained(world=1) in plain.said
+
+
+def test_a_newcomer_is_ready_once_it_has_imported_what_the_others_would_wait_for(
+    scene: Scene,
+) -> None:
+    scene.processes.is_importing = True
+    scene.hear(protocol.Welcome(version=protocol.VERSION, uses_session=False))
+    scene.after(1.0)
+    assert scene.said == [protocol.Starting(world=0)]
+    scene.processes.is_importing = False
+    scene.after(0.05)
+    scene.after(0.05)
+    assert [type(message) for message in scene.said] == [protocol.Starting, protocol.Ready]
+
+
+def test_an_agent_that_comes_back_while_it_imports_is_ready_once(scene: Scene) -> None:
+    scene.processes.is_importing = True
+    for _ in range(2):
+        scene.hear(protocol.Welcome(version=protocol.VERSION, uses_session=False))
+    scene.processes.is_importing = False
+    scene.after(0.05)
+    scene.after(0.05)
+    assert [type(message) for message in scene.said].count(protocol.Ready) == 1
+
+
+def test_a_world_that_comes_while_it_imports_is_entered(scene: Scene) -> None:
+    scene.processes.is_importing = True
+    scene.hear(protocol.Welcome(version=protocol.VERSION, uses_session=False))
+    scene.world(1)
+    scene.processes.is_importing = False
+    scene.after(0.05)
+    assert scene.processes.done == ["start in world 1"]
+    assert protocol.Ready not in [type(message) for message in scene.said]
 
 
 def test_errors_of_a_planned_stop_are_announced_before_they_can_come(

@@ -47,6 +47,11 @@ class LocalRanks:
         return self._processes.running
 
     @property
+    def is_importing(self) -> bool:
+        """Whether a start would wait: what ranks are forked from is not ready yet, but will be."""
+        return self._processes.is_importing
+
+    @property
     def anyone_inside(self) -> bool:
         return bool(self._inside)
 

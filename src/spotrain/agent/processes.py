@@ -128,13 +128,17 @@ class Ranks(LocalElasticAgent):
     def count(self) -> int:
         return int(self._worker_group.spec.local_world_size)
 
+    @property
+    def is_importing(self) -> bool:
+        return self._server is not None and self._server.is_importing()
+
     def start(self, place: Place | None, control: Path) -> None:
         """Start every rank; without a place they import and then wait for their world.
 
         Where a fork server is about to be ready, they start with it, in a later `poll`.
         """
         self.running = True
-        if self._server is not None and self._server.is_importing():
+        if self.is_importing:
             self._to_start = (place, control)
         else:
             self._start(place, control)
@@ -170,8 +174,7 @@ class Ranks(LocalElasticAgent):
         if not self.running:
             return None
         if self._to_start is not None:
-            assert self._server is not None
-            if not self._server.is_importing():
+            if not self.is_importing:
                 self._start(*self._to_start)
             return None
         result: RunResult = self._monitor_workers(self._worker_group)

@@ -6,7 +6,8 @@
                                     waiting ◄── arrived ──── leaving ◄─────┘ (too slow: start anew)
 
 Scripts that use the training library are started ahead of their world and re-form in place;
-others are started with their world and restarted for the next one.
+others are started with their world and restarted for the next one. Either way a newcomer has
+imported what it can before it says that it is ready.
 """
 
 from collections.abc import Callable
@@ -56,6 +57,8 @@ class Stages:
         """The newest world that the ranks have found in their output."""
         self._leave_by: float | None = None
         self._announce_at: float | None = None
+        self._awaits_imports = False
+        """Nothing was announced yet, for the others would stop training and wait for imports."""
 
     def hello(self) -> protocol.Hello:
         """Called by the connection's thread; reads single fields only."""
@@ -74,10 +77,13 @@ class Stages:
         )
 
     def _announce_stage(self) -> None:
-        self._announce_at = None
+        self._announce_at, self._awaits_imports = None, False
         match self.stage:
             case Stage.IDLE if self.uses_session:
                 self._start_ahead()
+            case Stage.IDLE if self.ranks.is_importing:
+                self._awaits_imports = True
+                self.reports.starting()
             case Stage.IDLE:
                 self._say_ready(survivor=False)
             case Stage.STARTING:

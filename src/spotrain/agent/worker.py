@@ -52,7 +52,7 @@ class Worker(Stages):
     def enter(self, world: protocol.NewWorld) -> None:
         if self.me.pod not in [seat.id for seat in world.seats] or self._departure.is_announced:
             return
-        self.world, self.stage = world, Stage.TRAINING
+        self.world, self.stage, self._awaits_imports = world, Stage.TRAINING, False
         self.reports.begin_world(world.number)
         if world.seats[0].id == self.me.pod:
             self._stores.host_world()
@@ -186,6 +186,8 @@ class Worker(Stages):
             logger.warning("ranks hang in a broken world; starting them anew")
             self._start_anew()
         if self._announce_at is not None and now >= self._announce_at:
+            self._announce_stage()
+        if self._awaits_imports and not self.ranks.is_importing:
             self._announce_stage()
         ended = self.ranks.poll()
         if ended is not None:

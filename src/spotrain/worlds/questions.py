@@ -42,13 +42,18 @@ def is_being_left(state: State) -> bool:
 
 
 def is_worth_waiting(state: State, candidates: list[Member]) -> bool:
-    """Whether others will be ready soon. A survivor never waits for the others' imports."""
+    """Whether others will be ready soon. A survivor never waits for the others' imports, and who
+    was in the last world never for those of newcomers."""
     if any(is_survivor(state, member) for member in candidates):
         return False
+    before = state.world.ids if state.world else ()
+    goes_on = any(member.id in before for member in candidates)
     starting = [
         member
         for member in state.members.values()
-        if member.state is MemberState.STARTING and member.leaving_by is None
+        if member.state is MemberState.STARTING
+        and member.leaving_by is None
+        and (member.id in before or not goes_on)
     ]
     is_first = state.world is None
     return bool(starting) or (is_first and len(candidates) < state.limits.desired_size)
