@@ -17,7 +17,7 @@ ROLES = {
 }
 RULES = [rule for role in ROLES.values() for rule in role["rules"]]
 SYSTEM = ROLES["Role", contract.SYSTEM_NAMESPACE, "spotrain-researchers"]
-AUTOSCALER = ROLES["Role", "kube-system", "spotrain-researchers"]
+AUTOSCALER = ROLES["Role", "kube-system", "spotrain-researchers-autoscaler"]
 EVERYWHERE = ROLES["ClusterRole", "", "spotrain-researchers"]
 READING = {"get", "list", "watch"}
 MORE_THAN_READING = {
@@ -92,7 +92,7 @@ def test_rights_over_jobs_are_granted_in_the_job_namespace_alone(
     assert granted == {
         ("RoleBinding", settings.jobs.namespace, RESEARCHERS_JOBS_ROLE),
         ("RoleBinding", contract.SYSTEM_NAMESPACE, "spotrain-researchers"),
-        ("RoleBinding", "kube-system", "spotrain-researchers"),
+        ("RoleBinding", "kube-system", "spotrain-researchers-autoscaler"),
         ("ClusterRoleBinding", None, "spotrain-researchers"),
     }
 
