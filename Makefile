@@ -26,6 +26,9 @@ test: $(READY)   ## all tests
 cluster-tools:   ## build etcd and Kubernetes for the cluster tests; prints their folder (ten minutes, once)
 	@tools/cluster/build
 
+browser:         ## install Chromium, in which tests open the report (Debian and Ubuntu; as root, or with sudo)
+	@tools/browser/install
+
 bench: $(READY)  ## all benchmarks (two hours), or some: make bench ONLY="loss notice"; writes docs/performance.md
 	@$(BIN)/python -m bench $(ONLY)
 
@@ -80,4 +83,4 @@ $(READY): requirements.lock pyproject.toml
 	@$(BIN)/uv pip install -q --no-deps --no-build-isolation --python $(BIN)/python -e .
 	@touch $@
 
-.PHONY: help demo preview test cluster-tools bench provider-check config-reference acceptance check format lock clean
+.PHONY: help demo preview test cluster-tools browser bench provider-check config-reference acceptance check format lock clean

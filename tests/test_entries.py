@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spotrain.ledger.entries import (
+    MetricsEntry,
     NodeEntry,
     PauseEntry,
     StayEntry,
@@ -23,12 +24,16 @@ WORLDS = st.builds(
     save_stall_seconds=SECONDS,
     data_wait_seconds=SECONDS,
 )
+METRICS = st.builds(
+    MetricsEntry,
+    values=st.dictionaries(st.text(), st.floats(allow_nan=False, allow_infinity=False)),
+)
 OTHERS = [st.from_type(kind) for kind in (StayEntry, PauseEntry, NodeEntry)]
 
 
-@given(st.one_of(WORLDS, *OTHERS))
+@given(st.one_of(WORLDS, METRICS, *OTHERS))
 def test_an_entry_comes_back_from_json_as_it_was(
-    entry: WorldEntry | StayEntry | PauseEntry | NodeEntry,
+    entry: WorldEntry | MetricsEntry | StayEntry | PauseEntry | NodeEntry,
 ) -> None:
     assert from_document(json.loads(json.dumps(to_document(entry)))) == entry
 

@@ -5,6 +5,7 @@ volume, one JSON object a line. An entry is known by its `key`: the last one wri
 counts, so that writing it once more changes nothing.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -124,6 +125,21 @@ class PauseEntry(CamelCase):
 
 
 @dataclass(frozen=True, kw_only=True)
+class MetricsEntry(CamelCase):
+    """What the script told of its training (loss, accuracy) at a moment. Kept by the archive."""
+
+    kind: Literal["metrics"] = "metrics"
+    at: datetime
+    step: int
+    values: Mapping[str, float]
+    """Finite numbers by name."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.kind, self.at.isoformat()
+
+
+@dataclass(frozen=True, kw_only=True)
 class NodeEntry(CamelCase):
     """A node's life, whoever used it. Kept by the archive only, beside the jobs' ledgers."""
 
@@ -157,7 +173,7 @@ class GapEntry(CamelCase):
         return self.kind, f"{self.of} {self.since.isoformat()}"
 
 
-AnyEntry = WorldEntry | StayEntry | PauseEntry | NodeEntry | GapEntry
+AnyEntry = WorldEntry | StayEntry | PauseEntry | MetricsEntry | NodeEntry | GapEntry
 Entry = Annotated[AnyEntry, Discriminator("kind")]
 
 
