@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spotrain import contract
+from spotrain.cli.checkpoints import output_of
 from spotrain.cli.job_view import JobView, view
 from spotrain.cli.local_jobs import ENV_FOLDER, LocalJobs, own_shelf
 from spotrain.cli.local_run import make_settings
@@ -24,6 +25,7 @@ from spotrain.controller.status import RUNNING, SUCCEEDED, SUSPENDED
 from spotrain.controller.stored import merge_patch
 from spotrain.kinds import Object
 from spotrain.local.shelf import Shelf, merged
+from tests.archive.test_checkpoints import publish
 from tests.cli.documents import job
 from tests.cli.terminal import CTRL_C, terminal
 
@@ -187,6 +189,49 @@ def test_a_job_that_needs_what_this_machine_lacks_is_not_started(
     waits = until(jobs, "digits", lambda seen: bool(seen.why and seen.why.message))
     assert waits.why
     assert "of-the-cloud" in waits.why.message
+
+
+# --- What a job leaves behind ---------------------------------------------------------------------
+def test_logs_are_followed_until_nobody_runs_the_job(
+    jobs: LocalJobs, typed: Typed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs.create(waiting_job(script="import time\nfor n in range(3): print('line', n, flush=True)"))
+    assert typed("logs", "digits", "--follow") == 0
+    assert capsys.readouterr().out.splitlines() == [f"[0] line {n}" for n in range(3)]
+    assert typed("logs", "digits", "--worker", "1") == 0
+    assert typed("logs", "digits", "--worker", "0") == 0
+    assert capsys.readouterr().out.splitlines() == [f"line {n}" for n in range(3)]
+    assert typed("logs", "digits", "--world", "1") == 2
+
+
+def test_checkpoints_are_listed_verified_and_pruned(
+    jobs: LocalJobs, typed: Typed, shelf: Shelf, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs.create(waiting_job())
+    assert typed("checkpoints", "digits") == 4
+    folder = shelf.volume / contract.OUTPUT_DIR / "digits" / "checkpoints"
+    files = [publish(folder, step) for step in (10, 20, 30)]
+    assert typed("checkpoints", "digits", "--verify") == 0
+    files[1].write_bytes(b"changed")
+    assert typed("checkpoints", "digits", "--verify") == 1
+    capsys.readouterr()
+    assert typed("checkpoints", "digits", "--prune", "--keep", "1", "-o", "name") == 0
+    assert capsys.readouterr().out.split() == ["w000001-s00000030"]
+
+
+@pytest.mark.parametrize(
+    ("place", "output"),
+    [
+        pytest.param(None, "/mnt/efs/output/digits", id="its-own"),
+        pytest.param("/mnt/efs/output/shared", "/mnt/efs/output/shared", id="told"),
+    ],
+)
+def test_the_output_of_a_job_is_what_it_was_told(place: str | None, output: str) -> None:
+    document = waiting_job()
+    worker = document["spec"]["replicaSpecs"][contract.WORKER]["template"]["spec"]
+    if place:
+        worker["containers"][0]["env"] = [{"name": contract.ENV_OUTPUT, "value": place}]
+    assert output_of(document, "digits") == output
 
 
 # --- Displays in a terminal -----------------------------------------------------------------------

@@ -24,6 +24,8 @@ VERBS: Final[Mapping[str, str]] = {
     "status": "What one job is doing, how far it is, what it cost, and why it waits.",
     "describe": "All of one job: what it runs, its conditions, worlds and places.",
     "explain": "Why a job waits, crashes or has stopped, and what to do about it.",
+    "logs": "What the workers of a job have written, from its first moment on.",
+    "checkpoints": "The checkpoints of a job: step, world, size, age, and whether they are whole.",
     "stop": "Suspend a job: it saves, and gives its nodes back.",
     "resume": "Go on with a stopped job, from its last checkpoint.",
     "scale": "Change the number of GPUs of a job while it trains.",

@@ -41,6 +41,16 @@ def percent(share: float | None) -> str:
     return "" if share is None else f"{share:.1%}"
 
 
+def size(number: int) -> str:
+    """`number` bytes: 512 B, 7.3 MB, 12 GB."""
+    scaled = float(number)
+    for unit in ("B", "kB", "MB", "GB"):
+        if scaled < 999.5:
+            return f"{scaled:.3g} {unit}"
+        scaled /= 1000
+    return f"{scaled:,.3g} TB"
+
+
 def command(verb: str, *words: str, local: bool) -> str:
     """What to type next: spotrain status exp1 --watch --local."""
     return " ".join(("spotrain", verb, *words, *(("--local",) if local else ())))

@@ -1,0 +1,81 @@
+"""Logs and checkpoints as a researcher asks for them, through the port of the archive's pod."""
+
+import asyncio
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from spotrain import contract
+from spotrain.local.kubelet import Kubelet, NodeSpec
+from tests.archive.entries import stay, world
+from tests.archive.test_checkpoints import publish
+from tests.cluster.cluster import Namespace
+from tests.cluster.command_line import LIMIT_SECONDS, Person
+from tests.cluster.nodes.archive_pod import ArchivePod
+from tests.cluster.nodes.pods import in_phase, until_gone, until_pod
+from tests.cluster.nodes.test_archive import COUNT, POOL, archive, begin_worker, submit, tell
+from tests.cluster.researchers import admit_researchers
+from tests.cluster.server import RESEARCHER_TOKEN
+
+pytestmark = pytest.mark.cluster
+__all__ = ["archive"]
+
+
+@pytest.fixture
+async def person(place: Namespace, tmp_path: Path) -> Person:
+    await admit_researchers(place)
+    kubeconfig = place.server.kubeconfig(f"researcher-{place.name}", RESEARCHER_TOKEN)
+    return Person(kubeconfig, place.name, tmp_path)
+
+
+@pytest.mark.usefixtures("archive")
+async def test_logs_are_followed_from_submit_on_and_stay_when_pod_and_job_are_gone(
+    place: Namespace, kubelet: Kubelet, person: Person
+) -> None:
+    node = f"{place.name}-gpu"
+    await kubelet.add(NodeSpec(name=node, labels={**POOL, "pool": node}))
+    unknown = await person.types("logs", "digits")
+    assert unknown.code == 4
+    job = await submit(place)
+    following = await person.starts("logs", "digits", "--follow")
+    made = await begin_worker(place, job, 0, node)
+    await until_pod(place.kube, place.name, "digits-worker-0", in_phase("Succeeded"))
+    await tell(place, world(1), stay(0), condition="Succeeded")
+    async with asyncio.timeout(LIMIT_SECONDS):
+        out, err = await following.communicate()
+    expected = [f"worker-0 {number}" for number in range(1, COUNT + 1)]
+    assert (following.returncode, err) == (0, b"")
+    assert out.decode().splitlines() == [f"[0] {line}" for line in expected]
+
+    await place.delete_pod(made)
+    await until_gone(place.kube, place.name, made["metadata"]["uid"])
+    assert (await person.types("delete", "digits")).code == 0
+    kept = await person.types("logs", "digits", "--worker", "0")
+    assert kept.out.splitlines() == expected
+    assert (await person.types("logs", "digits", "--worker", "1")).out == ""
+    no_world = await person.types("logs", "digits", "--world", "9")
+    assert no_world.code == 4
+    assert "had no world 9" in no_world.err
+
+
+async def test_checkpoints_are_listed_verified_and_pruned(
+    place: Namespace, kubelet: Kubelet, archive: ArchivePod, person: Person
+) -> None:
+    await place.submit("digits", 1)
+    output = kubelet.options.folder / "shared" / contract.OUTPUT_DIR / "digits"
+    nothing = await person.types("checkpoints", "digits")
+    assert nothing.code == 4
+    files = [publish(output / "checkpoints", step) for step in (10, 20, 30)]
+    listed = (await person.types("checkpoints", "digits", "-o", "json")).document
+    assert isinstance(listed, list)
+    assert [each["step"] for each in listed] == [30, 20, 10]
+    assert (await person.types("checkpoints", "digits", "--verify")).code == 0
+    files[1].write_bytes(b"changed")
+    damaged = await person.types("checkpoints", "digits", "--verify")
+    assert damaged.code == 1
+    assert "no: " in damaged.out
+    pruned = await person.types("checkpoints", "digits", "--prune", "--keep", "1", "-o", "name")
+    assert pruned.out.split() == ["w000001-s00000030"]
+    with contextlib.suppress(FileNotFoundError):
+        assert list(files[0].parent.iterdir()) == []
