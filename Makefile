@@ -41,6 +41,7 @@ provider-check: $(READY) ## let the AWS Terraform provider judge what the stacks
 
 config-reference: $(READY) ## write docs/configuration.md and the other pages that are made from the code
 	@$(BIN)/python -m stacks.pages
+	@$(BIN)/python -m tests.explain.page
 
 acceptance: $(READY) ## try that the tests would notice each broken promise of the controller; writes docs/acceptance.md
 	@tools=$$($(MAKE) --no-print-directory cluster-tools) && \

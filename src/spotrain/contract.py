@@ -39,6 +39,8 @@ ROLE_WORKER: Final = "worker"
 LABEL_ZONE: Final = "topology.kubernetes.io/zone"
 LABEL_INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
 """Kubernetes' own, from the cloud."""
+ADDRESSES_PER_NODE: Final = 24
+"""Of a subnet: what the CNI holds on a node on AWS, 16 warm ones, its interfaces' own, and room."""
 GPU_RESOURCE: Final = "nvidia.com/gpu"
 GPU_TAINT_KEY: Final = "nvidia.com/gpu"
 GPU_TAINT_VALUE: Final = "present"

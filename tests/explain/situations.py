@@ -57,6 +57,7 @@ def running(**options: object) -> Scene:
 
 
 STATUS: Final = "spotrain status digits"
+LOGS: Final = "kubectl -n jobs logs digits-worker-0"
 EDIT: Final = "kubectl -n jobs edit elasticjob digits"
 
 
@@ -284,7 +285,7 @@ def _() -> Scene:
 @situation(
     "workers began to look for a node a moment ago",
     "LookingForNodes",
-    says=("4 of its workers look for a node since 12:00:00 UTC",),
+    says=("4 of its workers have been looking for a node since 12:00:00 UTC",),
     next=STATUS,
 )
 def _() -> Scene:
@@ -315,7 +316,7 @@ def _() -> Scene:
 @situation(
     "no spot capacity in its zone",
     "NoCapacity",
-    says=("pool t4-spot, zone a since 12:00:00 UTC", f"{NO_SPOT}", "moves to t4-spot, zone b"),
+    says=("zone a of the pool t4-spot since 12:00:00", NO_SPOT, "moves to t4-spot, zone b now"),
     next=STATUS,
 )
 def _() -> Scene:
@@ -327,7 +328,12 @@ def _() -> Scene:
 @situation(
     "no spot capacity in any zone",
     "NoCapacity",
-    says=("pool t4-spot, zone b", "no other place", "t4-spot, zone a failed lately", "12:12:00"),
+    says=(
+        "zone b of the pool t4-spot",
+        "no other place",
+        "t4-spot, zone a failed lately",
+        "12:12:00",
+    ),
     next=STATUS,
 )
 def _() -> Scene:
@@ -430,7 +436,7 @@ def _() -> Scene:
 @situation(
     "a node boots",
     "NodeBooting",
-    says=("node-0 boots since 12:01:00 UTC",),
+    says=("node-0 has been booting since 12:01:00 UTC",),
     next=STATUS,
 )
 def _() -> Scene:
@@ -615,7 +621,7 @@ TRACEBACK: Final = "Traceback (most recent call last):\n  File \"train.py\"\nKey
         "6 failures are forgiven",
         "tried again at 2026-11-22T12:00:10",
     ),
-    next="spotrain logs digits --worker 0",
+    next=LOGS,
 )
 def _() -> Scene:
     return Scene(replicas=2).look().create().fail(0, message=TRACEBACK).look()
@@ -625,7 +631,7 @@ def _() -> Scene:
     "a program in the image is not found",
     "CrashLoop",
     says=("127 (its command was not found in the image)",),
-    next="spotrain logs digits --worker 0",
+    next=LOGS,
 )
 def _() -> Scene:
     return Scene(replicas=2).look().create().fail(0, code=127).look()
@@ -740,7 +746,7 @@ def _() -> Scene:
     "the training hangs, and is restarted",
     "Hang",
     says=("World 1 did no step after 100", "rank 3 waits in all_reduce"),
-    next="spotrain logs digits",
+    next=LOGS,
 )
 def _() -> Scene:
     scene = running(elastic={"progressDeadlineSeconds": 60}).wait(2).look()
@@ -754,7 +760,7 @@ def _() -> Scene:
     "no step is told of any more",
     "NoStepLately",
     says=("since 12:05:00 UTC", "by 12:20:00 UTC"),
-    next="spotrain logs digits",
+    next=LOGS,
 )
 def _() -> Scene:
     return running().wait(10).look()
@@ -775,7 +781,7 @@ def _() -> Scene:
 @situation(
     "its workers run, and have no world yet",
     "Forming",
-    next="spotrain logs digits --follow",
+    next="spotrain status digits --watch",
 )
 def _() -> Scene:
     return Scene().look().create().run().look()
@@ -785,7 +791,7 @@ def _() -> Scene:
     "it trains",
     "Training",
     says=("world 1 of 4 workers, step 100 at 12:05:00 UTC",),
-    next="spotrain logs digits --follow",
+    next="spotrain status digits --watch",
 )
 def _() -> Scene:
     return running()
@@ -831,7 +837,7 @@ def _() -> Scene:
     "it has failed too often",
     "BackoffLimitExceeded",
     says=("failed 1 times, backoffLimit is 0", "KeyError: 'lr'", "submit it again"),
-    next="spotrain logs digits",
+    next=LOGS,
 )
 def _() -> Scene:
     scene = Scene(replicas=2, backoffLimit=0).look().create()
@@ -842,7 +848,7 @@ def _() -> Scene:
     "it has run out of time",
     "DeadlineExceeded",
     says=("activeDeadlineSeconds, 60",),
-    next="spotrain logs digits",
+    next=LOGS,
 )
 def _() -> Scene:
     return Scene(activeDeadlineSeconds=60).look().create().run().look().wait(2).look()
@@ -852,7 +858,7 @@ def _() -> Scene:
     "it has waited too long for its workers",
     "MinReplicasTimeout",
     says=("fewer than minReplicas workers for 60 s", "0/3 nodes"),
-    next="spotrain logs digits",
+    next=LOGS,
 )
 def _() -> Scene:
     scene = homeless(elastic={"minReplicasTimeoutSeconds": 60})
@@ -893,7 +899,7 @@ def _() -> Scene:
     "CrashLoop",
     "QuotaExceeded",
     says=("KeyError", "16 of 16"),
-    next="spotrain logs digits --worker 0",
+    next=LOGS,
 )
 def _() -> Scene:
     gpus = "requests.nvidia.com/gpu"

@@ -19,7 +19,7 @@ CNI_SETTINGS = {
     # For the network policies of the job namespace, and those that the controller makes per job.
     "enableNetworkPolicy": "true",
     # A node takes the addresses that it needs plus a few, not a whole interface's worth at once:
-    # subnets.ADDRESSES_PER_NODE counts on it.
+    # contract.ADDRESSES_PER_NODE counts on it.
     "env": {"MINIMUM_IP_TARGET": "16", "WARM_IP_TARGET": "4"},
 }
 """Keys: values.yaml of the chart aws-vpc-cni; the add-on's schema has them as strings."""

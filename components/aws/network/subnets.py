@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import IPv4Network
 
+from spotrain import contract
+
 SLOTS = 8
 """Zones a..h. The slot comes from the zone's letter, never from its place in a list, so that adding
 or removing a zone moves no other zone's subnets (a moved subnet replaces every node in it)."""
@@ -11,8 +13,6 @@ SMALLEST_PREFIX = 27
 """An application load balancer takes no smaller subnet; AWS itself would allow a /28."""
 VPC_PREFIXES = range(16, 21)
 """AWS allows nothing larger than /16; below /20 a zone has too few addresses to be worth it."""
-ADDRESSES_PER_NODE = 24
-"""What the CNI holds on a node: 16 warm addresses, its interfaces' own, and room to grow."""
 RESERVED_ADDRESSES = 32
 """Per zone: 5 that AWS keeps, control-plane interfaces, a mount target, interface endpoints."""
 
@@ -49,4 +49,4 @@ def _blocks(slot: IPv4Network) -> ZoneBlocks:
 
 def nodes_that_fit(block: IPv4Network) -> int:
     """How many nodes a private subnet has addresses for."""
-    return max(0, block.num_addresses - RESERVED_ADDRESSES) // ADDRESSES_PER_NODE
+    return max(0, block.num_addresses - RESERVED_ADDRESSES) // contract.ADDRESSES_PER_NODE

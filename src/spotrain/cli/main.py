@@ -31,6 +31,8 @@ VERBS: Final[Mapping[str, str]] = {
     "scale": "Change the number of GPUs of a job while it trains.",
     "delete": "Remove jobs; what they wrote under output/ stays.",
     "cost": "What jobs cost and saved, by pool, zone and capacity type, and what was lost or idle.",
+    "doctor": "Check what would keep jobs from running, before money is spent: 1 if something "
+    "would.",
     "simulate": "Play a record of spot capacity: time, goodput and dollars, beside torchrun and "
     "restarts.",
 }

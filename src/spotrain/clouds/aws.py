@@ -29,7 +29,7 @@ PATIENCE: Final = Config(
     connect_timeout=10, read_timeout=20, retries={"mode": "standard", "total_max_attempts": 5}
 )
 """A throttled request waits longer each time, for about 20 s in all."""
-_LOGGED_OUT: Final = (
+LOGGED_OUT: Final = (
     NoCredentialsError,
     CredentialRetrievalError,
     SSOError,
@@ -127,7 +127,7 @@ def _ask(
         code = error.response.get("Error", {}).get("Code", "")
         step = asker.steps.get(code, "see the message")
         raise asker.error(f"EC2 tells no spot prices: {_line(error)} Next: {step}.") from error
-    except _LOGGED_OUT as error:
+    except LOGGED_OUT as error:
         step = asker.credentials
         raise asker.error(f"EC2 tells no spot prices: {_line(error)}. Next: {step}.") from error
     except BotoCoreError as error:

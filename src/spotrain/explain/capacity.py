@@ -40,8 +40,8 @@ def _of_word(case: Case, word: ScaleUp) -> Cause:
         return Cause(
             reason="PoolFull",
             gravity=case.unless_it_trains(Gravity.WAITING),
-            said=f"{_place(case)} has as many nodes as it may ({_most(case)}), and all are taken: "
-            f"nodes of other jobs must come free.{next_move(case)}",
+            said=f"There are as many nodes as there may be in {_place(case)} ({_most(case)}), and "
+            f"all are taken: nodes of other jobs must come free.{next_move(case)}",
             command="spotrain gpus",
         )
     group = _group(case)
@@ -109,7 +109,8 @@ def _of_silence(case: Case) -> Cause:
         return Cause(
             reason="LookingForNodes",
             gravity=case.unless_it_trains(Gravity.COMING),
-            said=f"{len(case.homeless)} of its workers look for a node since {clock(oldest)}.",
+            said=f"{len(case.homeless)} of its workers have been looking for a node since "
+            f"{clock(oldest)}.",
             command=f"spotrain status {case.name}",
         )
     told = case.homeless[0].unschedulable
@@ -118,9 +119,9 @@ def _of_silence(case: Case) -> Cause:
         return Cause(
             reason="AutoscalerSilent",
             gravity=case.unless_it_trains(Gravity.BLOCKED),
-            said=f"{len(case.homeless)} of its workers look for a node since {clock(oldest)}, and "
-            "the autoscaler has said nothing of them: it does not run, or does not see the pools. "
-            f"The scheduler: {ended(told)}",
+            said=f"{len(case.homeless)} of its workers have been looking for a node since "
+            f"{clock(oldest)}, and the autoscaler has said nothing of them: it does "
+            f"not run, or does not see the pools. The scheduler: {ended(told)}",
             command=AUTOSCALER,
         )
     return Cause(
@@ -148,12 +149,12 @@ def _place(case: Case) -> str:
     offer = case.status.offer
     if offer is None:
         return "this cluster"
-    return f"the pool {offer.pool}" + (f", zone {offer.zone}" if offer.zone else "")
+    return f"zone {offer.zone} of the pool {offer.pool}" if offer.zone else f"the pool {offer.pool}"
 
 
 def _most(case: Case) -> str:
     offer = offer_of(case.seen, case.pools, case.prices, case.now)
-    return f"{offer.pool.max_nodes} in a zone" if offer else "its limit"
+    return f"{offer.pool.max_nodes} in a zone" if offer else "the pool's limit"
 
 
 def _waits_since(case: Case, group: Group | None) -> datetime | None:

@@ -40,7 +40,7 @@ def find_end(case: Case) -> Iterator[Cause]:
             reason=verdict.reason,
             gravity=Gravity.FINAL,
             said=f"It has failed{when}: {ended(verdict.message)} {step}",
-            command=f"spotrain logs {case.name}",
+            command=case.logs(),
         )
 
 

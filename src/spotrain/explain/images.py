@@ -102,13 +102,14 @@ def _slow_pull(case: Case, pod: PodView, *, slow: bool) -> Cause:
         return Cause(
             reason="ImageTooSlow",
             gravity=case.blocked,
-            said=f"{pod.name} pulls {image} since {since}, longer than {ARRIVAL_MINUTES} minutes: "
-            "make the image smaller, or keep it in a registry of the same region.",
+            said=f"{pod.name} has been pulling {image} since {since}, longer than "
+            f"{ARRIVAL_MINUTES} minutes: make the image smaller, or keep it in a registry of "
+            "the same region.",
             command=case.kubectl(f"describe pod {pod.name}"),
         )
     return Cause(
         reason="ImagePulling",
         gravity=Gravity.NOTED if case.trains else Gravity.COMING,
-        said=f"{pod.name} pulls its image, {image}, since {since}.",
+        said=f"{pod.name} has been pulling its image, {image}, since {since}.",
         command=f"spotrain status {case.name}",
     )

@@ -17,10 +17,12 @@ def next_move(case: Case) -> str:
     targets = _elsewhere(case)
     if not targets:
         return f" There is no other place for it; it waits there.{_rests(case)}"
+    where = f"{targets[0].pool.name}, zone {targets[0].zone}".removesuffix(", zone ")
+    if case.presence.failed:
+        return f" It moves to {where} now."
     ends = moving.patience_ends(job, status.offer)
     if ends is None:
         return ""
-    where = f"{targets[0].pool.name}, zone {targets[0].zone}".removesuffix(", zone ")
     return f" At {clock(max(ends, case.now))} it moves to {where}, if nothing comes before."
 
 

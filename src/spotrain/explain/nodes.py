@@ -34,14 +34,15 @@ def _booting(case: Case, node: NodeView, since: datetime, *, broken: bool) -> Ca
         return Cause(
             reason="NodeNotComingUp",
             gravity=case.unless_it_trains(Gravity.BLOCKED),
-            said=f"The node {node.name} is there since {clock(since)} and has not become ready in "
-            f"{ARRIVAL_MINUTES} minutes: it counts as broken, and costs money.{next_move(case)}",
+            said=f"The node {node.name} has been there since {clock(since)} and has not become "
+            f"ready in {ARRIVAL_MINUTES} minutes: it counts as broken, and costs money."
+            f"{next_move(case)}",
             command=f"kubectl describe node {node.name}",
         )
     return Cause(
         reason="NodeBooting",
         gravity=case.unless_it_trains(Gravity.COMING),
-        said=f"The node {node.name} boots since {clock(since)}.",
+        said=f"The node {node.name} has been booting since {clock(since)}.",
         command=f"spotrain status {case.name}",
     )
 

@@ -22,6 +22,12 @@ EXCEEDED: Final = re.compile(
     r"limited: (?P<hard>[^;\s]+)"
 )
 """As the API server's quota admission says it; each part is a list of resource=quantity."""
+INTRODUCTION: Final = {
+    PLACE_TAKEN: "Others go first: ",
+    RESEARCHER_LIMIT: "Its researcher's share is used up: ",
+    RESEARCHER_LIMIT_TOO_LOW: "Its researcher's share is too small: ",
+    OFFER_GONE: "Its place is gone: ",
+}
 COUNT: Final = re.compile(r"\d+ of \d+ workers are ready, \d+ needed\. ")
 """With this the controller begins what it says."""
 
@@ -70,7 +76,8 @@ def find_turn(case: Case) -> Iterator[Cause]:
         message = _obstacle(case, reason)
         if message:
             gravity = Gravity.NOTED if case.trains else gravity
-            yield Cause(reason=reason, gravity=gravity, said=ended(message), command=command)
+            said = f"{INTRODUCTION[reason]}{ended(message)}"
+            yield Cause(reason=reason, gravity=gravity, said=said, command=command)
 
 
 def find_refused_pods(case: Case) -> Iterator[Cause]:

@@ -25,6 +25,7 @@ from spotrain.job import (
     parse_pools,
     parse_prices,
     worker_container,
+    worker_name,
 )
 
 Object = Mapping[str, Any]
@@ -144,6 +145,10 @@ class Case:
     @property
     def blocked(self) -> Gravity:
         return self.unless_it_trains(Gravity.BLOCKED)
+
+    def logs(self, worker: int = 0) -> str:
+        """What shows what a worker has written; of a world the first one tells most."""
+        return self.kubectl(f"logs {worker_name(self.name, worker)}")
 
     def kubectl(self, words: str) -> str:
         return f"kubectl -n {self.namespace} {words}"

@@ -28,7 +28,7 @@ def find_hang(case: Case) -> Iterator[Cause]:
         gravity=Gravity.NOTED if went_on else Gravity.WAITING,
         said=f"World {stall.world} did no step after {stall.step} and was restarted from its last "
         f"checkpoint at {clock(stall.at)}.{who}{after}",
-        command=f"spotrain logs {case.name}",
+        command=case.logs(),
     )
 
 
@@ -50,7 +50,7 @@ def find_silence(case: Case) -> Iterator[Cause]:
         said=f"It has told of no step after {progress.step} since {clock(progress.at)}. If none "
         f"comes by {clock(due)}, its world is restarted from the last checkpoint "
         "(spec.elastic.progressDeadlineSeconds).",
-        command=f"spotrain logs {case.name}",
+        command=case.logs(),
     )
 
 
@@ -126,14 +126,14 @@ def find_state(case: Case) -> Iterator[Cause]:
             reason="Training",
             gravity=Gravity.NOTED,
             said=f"It trains in world {world.number} of {world.size} workers{step}.",
-            command=f"spotrain logs {case.name} --follow",
+            command=f"spotrain status {case.name} --watch",
         )
     elif case.trains:
         yield Cause(
             reason="Forming",
             gravity=Gravity.COMING,
             said="Its workers run and are about to form their first world.",
-            command=f"spotrain logs {case.name} --follow",
+            command=f"spotrain status {case.name} --watch",
         )
     elif any(pod.phase == "Running" and not pod.deleting for pod in case.pods):
         yield Cause(

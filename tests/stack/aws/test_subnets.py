@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components.aws.network.subnets import (
-    ADDRESSES_PER_NODE,
     RESERVED_ADDRESSES,
     SLOTS,
     VPC_PREFIXES,
@@ -17,6 +16,7 @@ from components.aws.network.subnets import (
     slot_of,
     zone_blocks,
 )
+from spotrain import contract
 
 LETTERS = "abcdefgh"
 EVERY_ZONE = [f"us-east-1{letter}" for letter in LETTERS]
@@ -108,7 +108,7 @@ def test_as_many_nodes_fit_as_there_are_addresses_for_and_not_one_more(prefix: i
     nodes = nodes_that_fit(block)
 
     def wanted(count: int) -> int:
-        return count * ADDRESSES_PER_NODE + RESERVED_ADDRESSES
+        return count * contract.ADDRESSES_PER_NODE + RESERVED_ADDRESSES
 
     assert nodes >= 0
     assert nodes == 0 or wanted(nodes) <= block.num_addresses

@@ -1,0 +1,121 @@
+"""`spotrain doctor`."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from spotrain.cli import output
+from spotrain.cli.errors import JOB_FAILED
+from spotrain.cli.options import Context, Format, Namespace, Output
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from spotrain.doctor import Finding
+
+STYLES = {"pass": "green", "warn": "yellow", "fail": "bold red"}
+
+
+def command(
+    local: Annotated[
+        bool, typer.Option("--local", help="Look at this machine, for jobs that train on it.")
+    ] = False,
+    context: Context = None,
+    namespace: Namespace = None,
+    region: Annotated[
+        str | None, typer.Option(help="Region of the cloud account; default: the pools' own.")
+    ] = None,
+    eks_cluster: Annotated[
+        str | None,
+        typer.Option("--cluster", help="Name of the EKS cluster; default: the kubeconfig's."),
+    ] = None,
+    cloud: Annotated[
+        bool, typer.Option("--cloud/--no-cloud", help="Ask the cloud account too, or not.")
+    ] = True,
+    form: Output = Format.table,
+) -> None:
+    """Check what would keep jobs from running, before money is spent: 1 if something would."""
+    from spotrain.doctor import Verdict, gravest
+
+    findings = _here() if local else _there(context, namespace, region, eks_cluster, cloud)
+    verdict = gravest(findings)
+    output.answer(
+        to_document(findings),
+        form,
+        names=[each.check for each in findings if each.verdict is not Verdict.passed],
+        table=lambda: tabulate(findings),
+    )
+    if verdict is Verdict.fail:
+        raise typer.Exit(JOB_FAILED)
+
+
+def to_document(findings: Sequence["Finding"]) -> dict[str, Any]:
+    from spotrain.doctor import gravest
+
+    return {
+        "verdict": str(gravest(findings)),
+        "findings": [
+            {
+                "check": each.check,
+                "verdict": str(each.verdict),
+                "message": each.said,
+                "fix": each.fix,
+            }
+            for each in findings
+        ],
+    }
+
+
+def tabulate(findings: Sequence["Finding"]) -> "RenderableType":
+    """What was found on the first line of each check, and below it what to do."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("", no_wrap=True)
+    table.add_column("check", overflow="fold", max_width=24)
+    table.add_column("found", overflow="fold")
+    for each in findings:
+        found = Text(each.said)
+        if each.fix:
+            found.append(f"\nNext: {each.fix}", style="bold")
+        table.add_row(Text(each.verdict, style=STYLES[each.verdict]), Text(each.check), found)
+    return table
+
+
+def _here() -> list["Finding"]:
+    from spotrain.cli.machine import look_at_machine
+    from spotrain.doctor.laptop import check_laptop
+
+    return list(check_laptop(look_at_machine()))
+
+
+def _there(
+    context: str | None,
+    namespace: str | None,
+    region: str | None,
+    eks_cluster: str | None,
+    cloud: bool,
+) -> list["Finding"]:
+    """The cluster first: it says which pools there are, and so what to ask of the cloud."""
+    from spotrain.cli.cluster import connected
+    from spotrain.cli.errors import UserError
+    from spotrain.cli.preflight import Preflight, ask_cloud, find_eks
+    from spotrain.doctor.finding import fail
+
+    eks = find_eks(context)
+    try:
+        with connected(context, namespace) as cluster:
+            preflight = Preflight(cluster)
+            findings = list(preflight.check())
+    except UserError as error:
+        return [fail("cluster", error.message, "spotrain doctor --help names the options")]
+    if cloud:
+        findings += ask_cloud(
+            preflight.pools,
+            images=preflight.images,
+            eks=eks.overridden(region, eks_cluster),
+        )
+    return findings

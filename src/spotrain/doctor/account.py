@@ -1,0 +1,137 @@
+"""Checks of the cloud account: who asks, and what the account may have where the pools want it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Final, TypeVar
+
+from spotrain import contract
+from spotrain.clouds.account import Account, Answer, Refused
+from spotrain.doctor.finding import Finding, fail, passed, warn
+from spotrain.doctor.vcpus import check_quotas
+from spotrain.job import Pool
+
+LOG_IN: Final = "aws sso login, or set AWS_PROFILE"
+T = TypeVar("T")
+
+
+def check_account(account: Account, pools: Sequence[Pool]) -> Iterator[Finding]:
+    """Everything that an account can be asked. Nobody logged in: that alone is told."""
+    rented = [pool for pool in pools if pool.instance_types]
+    yield _identity(account)
+    if isinstance(account.identity, Refused) and account.identity.is_logged_out:
+        return
+    yield from _told(
+        "vCPU quotas",
+        account.quotas,
+        "servicequotas:ListServiceQuotas",
+        lambda quotas: _told(
+            "vCPU quotas",
+            account.vcpus,
+            "ec2:DescribeInstanceTypes",
+            lambda vcpus: check_quotas(quotas, vcpus, rented, region=account.region),
+        ),
+    )
+    if any(pool.capacity == contract.CAPACITY_SPOT for pool in rented):
+        yield from _told("spot role", account.has_spot_role, "iam:GetRole", _spot_role)
+    yield from _told(
+        "instance types",
+        account.offerings,
+        "ec2:DescribeInstanceTypeOfferings",
+        lambda offered: _offerings(offered, rented),
+    )
+    yield from _told(
+        "subnets",
+        account.subnets,
+        "eks:DescribeCluster and ec2:DescribeSubnets",
+        lambda subnets: _subnets({each.zone: each.free_addresses for each in subnets}, rented),
+    )
+    for reference, answer in account.images.items():
+        yield from _told("image", answer, "ecr:DescribeImages", partial(_image, reference))
+
+
+def _told(
+    check: str, answer: Answer[T], right: str, judge: Callable[[T], Iterator[Finding]]
+) -> Iterator[Finding]:
+    """What there is to say of an answer; a question that was refused is said to be open."""
+    if not isinstance(answer, Refused):
+        yield from judge(answer)
+    elif answer.is_denied:
+        yield warn(check, f"not looked at: you may not ask ({answer.code}).", f"ask for {right}")
+    elif answer.is_throttled:
+        yield warn(check, f"not looked at: AWS is busy ({answer.code}).", "try again in a minute")
+    else:
+        said = f"not looked at: {answer.code}: {answer.message.rstrip('.')}."
+        yield warn(check, said, "check the region, the network, and --cluster")
+
+
+def _identity(account: Account) -> Finding:
+    answer = account.identity
+    if isinstance(answer, Refused):
+        said = f"AWS does not know you: {answer.code}: {answer.message.rstrip('.')}."
+        return fail("cloud credentials", said, LOG_IN)
+    said = f"{answer.arn} in account {answer.account}, region {account.region}."
+    return passed("cloud credentials", said)
+
+
+def _spot_role(there: bool) -> Iterator[Finding]:
+    if there:
+        yield passed("spot role", "the account has AWSServiceRoleForEC2Spot.")
+    else:
+        yield fail(
+            "spot role",
+            "the account has no AWSServiceRoleForEC2Spot: no spot node can be had.",
+            "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com",
+        )
+
+
+def _offerings(offered: frozenset[tuple[str, str]], pools: Sequence[Pool]) -> Iterator[Finding]:
+    for pool in pools:
+        for zone in pool.zones:
+            missing = [each for each in pool.instance_types if (each, zone) not in offered]
+            check = f"instance types of {pool.name}, {zone}"
+            if len(missing) == len(pool.instance_types):
+                yield fail(
+                    check,
+                    f"the zone sells none of them ({', '.join(missing)}).",
+                    f"take {zone} out of the pool's zones, or name types that it has",
+                )
+            elif missing:
+                yield warn(
+                    check,
+                    f"the zone does not sell {', '.join(missing)}.",
+                    "fewer types mean fewer chances for a spot node; name others",
+                )
+            else:
+                yield passed(check, f"the zone sells all of them ({len(pool.instance_types)}).")
+
+
+def _subnets(free: dict[str, int], pools: Sequence[Pool]) -> Iterator[Finding]:
+    """Addresses for the nodes that the pools may have in a zone, as the CNI takes them."""
+    for zone in sorted({zone for pool in pools for zone in pool.zones}):
+        nodes = sum(pool.max_nodes for pool in pools if zone in pool.zones)
+        needed, check = nodes * contract.ADDRESSES_PER_NODE, f"addresses in {zone}"
+        if zone not in free:
+            yield fail(check, "the cluster has no private subnet there.", "pulumi up")
+            continue
+        room = free[zone] // contract.ADDRESSES_PER_NODE
+        said = f"{free[zone]} are free, for {room} of at most {nodes} nodes."
+        if free[zone] >= needed:
+            yield passed(check, said)
+        elif room:
+            yield warn(check, said, "nodes that run count too; a larger network.cidr has more")
+        else:
+            yield fail(check, said, "give the stack a larger network.cidr, or fewer max_nodes")
+
+
+def _image(reference: str, there: bool) -> Iterator[Finding]:
+    check, name = "image", reference.partition("/")[2][:60]
+    if not there:
+        yield fail(check, f"{name} is not in its registry.", "pulumi up pushes it")
+    elif "@sha256:" not in reference:
+        yield warn(
+            check,
+            f"{name} is there, by a tag, which may come to mean another image.",
+            "name it by its digest",
+        )
+    else:
+        yield passed(check, f"{name} is in its registry.")

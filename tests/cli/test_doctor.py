@@ -1,0 +1,131 @@
+"""What `spotrain doctor` shows, and how it ends."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from spotrain.cli import doctor
+from spotrain.cli.main import main
+from spotrain.cli.preflight import Eks, ask_cloud, find_eks
+from spotrain.doctor.finding import Finding, Verdict, fail, passed, warn
+from tests.doctor.answers import pool
+
+WELL = passed("pools", "t4-spot.")
+WORSE = warn("storage", "not looked at: you may not read it.", "an administrator sees it")
+WORST = fail("spot role", "the account has none.", "aws iam create-service-linked-role")
+
+
+@pytest.mark.parametrize(
+    ("findings", "code"), [([WELL], 0), ([WELL, WORSE], 0), ([WORSE, WORST], 1)]
+)
+def test_only_what_fails_makes_the_command_fail(
+    findings: list[Finding],
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(doctor, "_here", lambda: findings)
+    with pytest.raises(SystemExit) as ended:
+        main(["doctor", "--local", "-o", "json"])
+    assert ended.value.code == code
+    told = json.loads(capsys.readouterr().out)
+    assert [each["check"] for each in told["findings"]] == [each.check for each in findings]
+    assert told["verdict"] == ("fail" if code else str(findings[-1].verdict))
+
+
+def test_people_read_the_fix_below_what_was_found(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(doctor, "_here", lambda: [WELL, WORST])
+    with pytest.raises(SystemExit):
+        main(["doctor", "--local"])
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    found = next(number for number, line in enumerate(lines) if "spot role" in line)
+    assert "Next: aws iam create-service-linked-role" in lines[found + 1]
+
+
+def test_this_machine_is_really_looked_at(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["doctor", "--local", "-o", "json"])
+    told = {f["check"]: f for f in json.loads(capsys.readouterr().out)["findings"]}
+    assert told.keys() == {"python", "torch", "disk", "memory", "ports"}
+    assert told["torch"]["verdict"] == "pass"
+    assert told["ports"]["verdict"] == "pass"
+
+
+def test_without_a_cluster_that_is_the_finding(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", "/nowhere/kubeconfig")
+    with pytest.raises(SystemExit) as ended:
+        main(["doctor", "-o", "name"])
+    assert ended.value.code == 1
+    assert capsys.readouterr().out.split() == ["cluster"]
+
+
+# --- Where the cluster is in AWS ------------------------------------------------------------------
+AWS_LOGIN = ["--region", "us-east-1", "eks", "get-token", "--cluster-name", "dev"]
+
+
+@pytest.mark.parametrize(
+    ("user", "expected"),
+    [
+        (
+            {"exec": {"command": "aws", "args": AWS_LOGIN}},
+            Eks(cluster="dev", region="us-east-1"),
+        ),
+        (
+            {
+                "exec": {
+                    "command": "aws-iam-authenticator",
+                    "args": ["token", "-i", "dev"],
+                    "env": [{"name": "AWS_PROFILE", "value": "team"}],
+                }
+            },
+            Eks(cluster="dev", profile="team"),
+        ),
+        ({"exec": {"command": "gke-gcloud-auth-plugin"}}, Eks()),
+        ({"token": "secret"}, Eks()),
+    ],
+)
+def test_the_kubeconfig_says_where_the_cluster_is(
+    user: dict[str, object], expected: Eks, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    login = user.get("exec")
+    if isinstance(login, dict):
+        login["apiVersion"] = "client.authentication.k8s.io/v1beta1"
+    config = {
+        "current-context": "here",
+        "contexts": [{"name": "here", "context": {"cluster": "here", "user": "me"}}],
+        "clusters": [{"name": "here", "cluster": {"server": "https://127.0.0.1:1"}}],
+        "users": [{"name": "me", "user": user}],
+    }
+    path = tmp_path / "kubeconfig"
+    path.write_text(yaml.safe_dump(config))
+    monkeypatch.setenv("KUBECONFIG", str(path))
+    assert find_eks(None) == expected
+    assert find_eks("another") == Eks()
+    assert expected.overridden("eu-west-1", None).region == "eu-west-1"
+
+
+def test_a_cluster_that_nobody_rents_has_no_account() -> None:
+    assert ask_cloud([pool(instance_types=())], images=(), eks=Eks()) == []
+
+
+def test_another_cloud_is_said_not_to_be_looked_at() -> None:
+    (found,) = ask_cloud([pool(zones=("europe-west4-a",))], images=(), eks=Eks())
+    assert (found.verdict, "europe-west4-a" in found.said) == (Verdict.warn, True)
+
+
+def test_who_is_not_logged_in_is_told_how(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    (found,) = ask_cloud([pool()], images=(), eks=Eks(profile="team"))
+    assert (found.check, found.verdict) == ("cloud credentials", Verdict.fail)
+    assert "team" in found.said
