@@ -39,6 +39,8 @@ def jobs(draw: st.DrawFn) -> ElasticJob:
     if draw(st.booleans()):
         spec["placement"] = {"gpu": draw(st.sampled_from(["t4", "v100"]))}
     if draw(st.booleans()):
+        spec["budget"] = {"maxDollars": draw(st.sampled_from([1e-6, 1e-3, 1e6]))}
+    if draw(st.booleans()):
         spec["ttlSecondsAfterFinished"] = draw(st.sampled_from([0, 60]))
     if draw(st.booleans()):
         spec["activeDeadlineSeconds"] = draw(st.sampled_from([60, 86400]))
@@ -56,6 +58,8 @@ pods = st.builds(
         reason=reason if phase == "Failed" else "",
         disrupted=disrupted,
         created_at=after(-age),
+        scheduled_at=after(-age) if node_name else None,
+        gpus=1,
         deletion_cost=cost,
         unschedulable="" if node_name else "no node",
         ended_at=after(-age) if phase in ("Failed", "Succeeded") else None,

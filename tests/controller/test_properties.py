@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from spotrain.controller.model import DeleteJob, DeletePod, Observed, PodView
 from spotrain.controller.placement import find_place
 from spotrain.controller.reconcile import reconcile
+from spotrain.controller.status import BUDGET_EXCEEDED
 from spotrain.job import ElasticJob
 from tests.controller.builders import (
     NOW,
@@ -76,7 +77,7 @@ def test_pods_are_removed_once_and_none_is_made_for_a_job_that_waits_or_has_ende
     removed = [action.uid for action in plan.actions if isinstance(action, DeletePod)]
     assert len(set(removed)) == len(removed)
     assert not {p.uid for p in observed.pods if p.deleting} & set(removed)
-    if plan.status.finished or this.suspend:
+    if plan.status.finished or this.suspend or plan.status.is_true(BUDGET_EXCEEDED):
         assert created(plan) == []
 
 
@@ -121,7 +122,7 @@ def test_every_job_comes_to_rest_with_the_workers_it_wants(
     final = settle(this, observed, NOW)
     if final.status.finished:
         assert not any(p.phase == "Running" for p in final.pods)
-    elif this.suspend:
+    elif this.suspend or final.status.is_true(BUDGET_EXCEEDED):
         assert final.pods == ()
     elif find_place(this, final, NOW).obstacle:
         assert len(final.pods) <= this.replicas

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from spotrain import contract
 from spotrain.archive.records import JobRecord
+from spotrain.ledger import settlement
 from spotrain.ledger.entries import (
     AnyEntry,
     GapEntry,
@@ -17,7 +18,7 @@ from spotrain.ledger.entries import (
 )
 
 Key = tuple[str, str]
-KEPT_IN_STATUS: Final = 50
+KEPT_IN_STATUS: Final = settlement.NEWEST
 """Worlds, and stays that have ended: a status that shows fewer shows all."""
 PROGRESS: Final = timedelta(minutes=5)
 """A world that goes on is written down so often; the job's status has it newer."""

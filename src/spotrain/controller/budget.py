@@ -4,16 +4,17 @@ It goes on when somebody raises its budget or takes it away, and not before: not
 nor when what it has cost turns out to be a little less.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from spotrain.controller.accounts import rates
 from spotrain.controller.conditions import fails, holds
 from spotrain.controller.model import Observed
 from spotrain.controller.status import BUDGET_EXCEEDED, Condition
+from spotrain.controller.stays import follow_stays
 from spotrain.job import ElasticJob
-from spotrain.ledger.closing import SECONDS_PER_HOUR, share_of
-from spotrain.ledger.time_split import Span
+from spotrain.ledger.account import Account
+from spotrain.ledger.closing import price_places, share_of
 
 
 @dataclass(frozen=True)
@@ -46,18 +47,14 @@ def check_budget(job: ElasticJob, observed: Observed, now: datetime) -> Budget:
 
 
 def _spending(observed: Observed, now: datetime) -> tuple[float, float]:
-    """What the job has cost, and costs an hour: the last total, and the nodes held since."""
-    account = observed.status.ledger
-    if account is None or account.totals is None:
-        return 0.0, 0.0
-    rate, since = rates(observed, now), account.totals.until
-    usd, usd_per_hour = account.totals.estimated_usd, 0.0
-    for stay in account.stays:
-        if stay.place is not None and stay.scheduled_at is not None and stay.ended_at is None:
-            price = share_of(stay) * rate(stay.place)[0]
-            usd += price * Span(max(since, stay.scheduled_at), now).seconds / SECONDS_PER_HOUR
-            usd_per_hour += price
-    return usd, usd_per_hour
+    """What the job has cost, as its account will say at this look, and what it costs an hour."""
+    account, rate = observed.status.ledger or Account(since=now), rates(observed, now)
+    account = replace(account, stays=follow_stays(account.stays, observed, {}, now))
+    holding = [stay for stay in account.stays if stay.scheduled_at and stay.ended_at is None]
+    return (
+        sum(place.estimated_usd for place in price_places(account, now, rate)),
+        sum(share_of(stay) * rate(stay.place)[0] for stay in holding if stay.place),
+    )
 
 
 def _message(job: ElasticJob, usd: float) -> str:

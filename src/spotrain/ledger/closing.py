@@ -7,7 +7,7 @@ Nothing is added from look to look but the dollars: the sums are computed anew f
 that what is seen twice, late, or by somebody else changes them once.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -46,7 +46,7 @@ def close_account(record: Record, closing: Closing, rate: Rate) -> Record:
     )
     life = Span(account.since, closing.time)
     split = sum(training_time(record.worlds, account.pauses, life=life), settled.split + standing)
-    places = _priced(account, held(settled.places, account.stays, closing.stays), rate)
+    places = price_places(account, closing.stays, rate)
     ended = [world.number for world in record.worlds if world.ended_at is not None]
     before = account.totals.through if account.totals else 0
     totals = Totals(
@@ -85,13 +85,13 @@ def held(
     return places
 
 
-def _priced(
-    account: Account, places: Mapping[Place, PlaceSeconds], rate: Rate
-) -> tuple[PlaceTotal, ...]:
-    """What was not counted before is paid at today's price."""
+def price_places(account: Account, until: datetime, rate: Rate) -> tuple[PlaceTotal, ...]:
+    """What the job held of each place up to a moment. What was not counted before is paid at the
+    price of that moment."""
+    settled = account.settled.places if account.settled else ()
     known = {each.place: each for each in account.totals.places} if account.totals else {}
     totals = []
-    for place, seconds in places.items():
+    for place, seconds in held(settled, account.stays, until).items():
         before = known.get(place, PlaceTotal(place=place))
         hours = (seconds.node_seconds - before.node_seconds) / SECONDS_PER_HOUR
         usd, list_usd = rate(place)
