@@ -10,19 +10,21 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 import pytest
 import pytest_asyncio
 import yaml
 
 from spotrain import contract
-from spotrain.kinds import CONFIG_MAPS, Object
+from spotrain.kinds import CONFIG_MAPS, EVENTS, Object
 from tests.cluster.cluster import ControllerProcess
 from tests.cluster.conftest import controller_for
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.nodes.conftest import COORDINATORS, new_place, running_kubelet
 from tests.cluster.nodes.processes import connected_addresses, listening_addresses
 from tests.cluster.nodes.training import EXAMPLES, Training
+from tests.cluster.test_controller import condition
 
 pytestmark = [
     pytest.mark.cluster,
@@ -173,6 +175,31 @@ async def test_a_node_that_was_cut_off_and_returns_disturbs_nobody(platform: Pla
     await training.kubelet.remove(node)
 
 
+async def test_a_job_over_its_budget_saves_and_leaves_and_goes_on_when_it_may_cost_more(
+    platform: Platform,
+) -> None:
+    training = platform.training
+    thrifty = Training(training.place, training.kubelet, name="thrifty")
+    await thrifty.submit(replicas=1)
+    (node,) = await thrifty.boot(1)
+    world = await thrifty.until_trains(size=1, after=0, told="a job without a budget")
+
+    await thrifty.change({"budget": {"maxDollars": 1e-9}})
+    held = await thrifty.until_condition("BudgetExceeded")
+    await thrifty.until_pods(lambda pods: not pods)
+    assert "raise spec.budget.maxDollars" in condition(held, "Suspended")["message"]
+    assert thrifty.written.saved_step(world) == thrifty.written.last_step(world)
+    found, _ = await training.place.kube.list_all(EVENTS, training.place.name)
+    told = {event["reason"] for event in found if event["involvedObject"]["name"] == thrifty.name}
+    assert "BudgetExceeded" in told
+
+    await thrifty.change({"budget": {"maxDollars": 1000}})
+    await thrifty.until_trains(size=1, after=world, told="a job with a larger budget")
+    await thrifty.change({"suspend": True})
+    await thrifty.until_pods(lambda pods: not pods)
+    await training.kubelet.remove(node)
+
+
 async def test_one_job_is_interrupted_and_the_others_world_does_not_change(
     platform: Platform,
 ) -> None:
@@ -238,6 +265,34 @@ async def test_in_the_end_no_sample_was_lost_or_repeated(platform: Platform) -> 
     ended = await training.until_condition("Succeeded")
 
     assert ended["status"]["completionTime"]
+    _check_ledger(ended)
     exactness = training.written.audit()
     training.tell(f"{exactness.epochs_checked} epochs, {training.world} worlds")
     assert (exactness.lost, exactness.repeated, exactness.problems) == (0, 0, ())
+
+
+def _check_ledger(ended: Object) -> None:
+    """What the job went through, two lost controllers among it, is told once and adds up."""
+    status, ledger = ended["status"], ended["status"]["ledger"]
+    numbers = [world["number"] for world in status["history"]]
+    assert numbers == sorted(set(numbers))
+    assert all("endedAt" in world for world in status["history"])
+    assert {"notice", "finished"} <= {world["reason"] for world in status["history"]}
+    totals, paused = ledger["totals"], timedelta()
+    for pause in ledger["pauses"]:
+        paused += _moment(pause["until"]) - _moment(pause["since"])
+    created = _moment(ended["metadata"]["creationTimestamp"])
+    lasted = _moment(status["completionTime"]) - created - paused
+    assert totals["wantedSeconds"] == pytest.approx(lasted.total_seconds(), abs=0.01)
+    lost = totals["lostSeconds"]
+    together = totals["usefulSeconds"] + sum(lost.values())
+    assert together == pytest.approx(totals["wantedSeconds"], abs=0.01)
+    assert totals["usefulSeconds"] > 0
+    assert lost["waitingForNodes"] > 0
+    assert lost["forming"] > 0
+    assert {stay["place"]["pool"] for stay in ledger["stays"]} == {status["offer"]["pool"]}
+    print(f"useful {totals['usefulSeconds']:.1f} s of {totals['wantedSeconds']:.1f} s; {lost}")
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)
