@@ -57,7 +57,8 @@ def running(**options: object) -> Scene:
 
 
 STATUS: Final = "spotrain status digits"
-LOGS: Final = "kubectl -n jobs logs digits-worker-0"
+LOGS: Final = "spotrain logs digits"
+WORKER: Final = f"{LOGS} --worker 0"
 EDIT: Final = "kubectl -n jobs edit elasticjob digits"
 
 
@@ -621,7 +622,7 @@ TRACEBACK: Final = "Traceback (most recent call last):\n  File \"train.py\"\nKey
         "6 failures are forgiven",
         "tried again at 2026-11-22T12:00:10",
     ),
-    next=LOGS,
+    next=WORKER,
 )
 def _() -> Scene:
     return Scene(replicas=2).look().create().fail(0, message=TRACEBACK).look()
@@ -631,7 +632,7 @@ def _() -> Scene:
     "a program in the image is not found",
     "CrashLoop",
     says=("127 (its command was not found in the image)",),
-    next=LOGS,
+    next=WORKER,
 )
 def _() -> Scene:
     return Scene(replicas=2).look().create().fail(0, code=127).look()
@@ -781,7 +782,7 @@ def _() -> Scene:
 @situation(
     "its workers run, and have no world yet",
     "Forming",
-    next="spotrain status digits --watch",
+    next=f"{LOGS} --follow",
 )
 def _() -> Scene:
     return Scene().look().create().run().look()
@@ -791,7 +792,7 @@ def _() -> Scene:
     "it trains",
     "Training",
     says=("world 1 of 4 workers, step 100 at 12:05:00 UTC",),
-    next="spotrain status digits --watch",
+    next=f"{LOGS} --follow",
 )
 def _() -> Scene:
     return running()
@@ -899,7 +900,7 @@ def _() -> Scene:
     "CrashLoop",
     "QuotaExceeded",
     says=("KeyError", "16 of 16"),
-    next=LOGS,
+    next=WORKER,
 )
 def _() -> Scene:
     gpus = "requests.nvidia.com/gpu"

@@ -40,7 +40,7 @@ def find_failures(case: Case) -> Iterator[Cause]:
             gravity=Gravity.NOTED,
             said=f"{failed[0].name} has failed once more than the {limit(case.job)} times that are "
             f"forgiven, and is not replaced: {_ending(failed[0])} The others train on.",
-            command=case.logs(failed[0].index),
+            command=case.logs("--worker", failed[0].index),
         )
 
 
@@ -92,7 +92,7 @@ def _crash_loop(case: Case, pod: PodView, told: str) -> Cause:
         gravity=Gravity.NOTED if case.trains else Gravity.BLOCKED,
         said=f"Its training has failed {times}{at}; {forgiven} failures are forgiven. {pod.name}: "
         f"{_ending(pod)}{retry}",
-        command=case.logs(pod.index),
+        command=case.logs("--worker", pod.index),
     )
 
 

@@ -25,7 +25,6 @@ from spotrain.job import (
     parse_pools,
     parse_prices,
     worker_container,
-    worker_name,
 )
 
 Object = Mapping[str, Any]
@@ -146,9 +145,8 @@ class Case:
     def blocked(self) -> Gravity:
         return self.unless_it_trains(Gravity.BLOCKED)
 
-    def logs(self, worker: int = 0) -> str:
-        """What shows what a worker has written; of a world the first one tells most."""
-        return self.kubectl(f"logs {worker_name(self.name, worker)}")
+    def logs(self, *options: object) -> str:
+        return " ".join(map(str, ("spotrain logs", self.name, *options)))
 
     def kubectl(self, words: str) -> str:
         return f"kubectl -n {self.namespace} {words}"

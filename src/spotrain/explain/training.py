@@ -126,14 +126,14 @@ def find_state(case: Case) -> Iterator[Cause]:
             reason="Training",
             gravity=Gravity.NOTED,
             said=f"It trains in world {world.number} of {world.size} workers{step}.",
-            command=f"spotrain status {case.name} --watch",
+            command=case.logs("--follow"),
         )
     elif case.trains:
         yield Cause(
             reason="Forming",
             gravity=Gravity.COMING,
             said="Its workers run and are about to form their first world.",
-            command=f"spotrain status {case.name} --watch",
+            command=case.logs("--follow"),
         )
     elif any(pod.phase == "Running" and not pod.deleting for pod in case.pods):
         yield Cause(
