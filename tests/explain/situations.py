@@ -824,6 +824,38 @@ def _() -> Scene:
     return scene.look()
 
 
+def over_budget(*, suspend: bool = False) -> Scene:
+    """Four nodes at $0.18 an hour, for half an hour, of 5 cents."""
+    scene = Scene(budget={"maxDollars": 0.05})
+    for index in range(4):
+        scene.node(f"node-{index}")
+    scene.look().create().run().look().wait(30)
+    scene.job["spec"]["suspend"] = suspend
+    scene.look().pods.clear()
+    return scene.wait(1).look()
+
+
+@situation(
+    "it has cost what it may",
+    "BudgetExceeded",
+    says=("has cost about $0.36", "spec.budget.maxDollars is 0.05", "raise"),
+    next=EDIT,
+)
+def _() -> Scene:
+    return over_budget()
+
+
+@situation(
+    "it has cost what it may, and is suspended too",
+    "BudgetExceeded",
+    "Suspended",
+    says=("set spec.suspend to false", "costs nothing"),
+    next=EDIT,
+)
+def _() -> Scene:
+    return over_budget(suspend=True)
+
+
 @situation(
     "it has finished", "Succeeded", says=("at 12:05:00 UTC",), next="spotrain describe digits"
 )

@@ -51,8 +51,8 @@ def find_suspension(case: Case) -> Iterator[Cause]:
         yield Cause(
             reason=condition.reason,
             gravity=Gravity.BLOCKED,
-            said=ended(condition.message),
-            command=f"spotrain describe {case.name}",
+            said=f"The controller has stopped it: {ended(condition.message)}",
+            command=case.kubectl(f"edit elasticjob {case.name}"),
         )
     if case.job is not None and case.job.suspend:
         leaving = sum(pod.phase in ("Pending", "Running") for pod in case.pods)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from spotrain.controller.replicas import least
+from spotrain.controller.status import SUSPENDED
 from spotrain.explain import (
     capacity,
     containers,
@@ -84,12 +85,16 @@ def _find(case: Case) -> Iterator[Cause]:
     found = [cause for find in OF_ANY for cause in find(case)]
     if not case.status.finished:
         found += [cause for find in OF_LIVING for cause in find(case)]
-        is_stopped = case.job is not None and (case.job.suspend or case.status.is_true("Suspended"))
-        if not is_stopped:
+        if not _is_stopped(case):
             found += [cause for find in OF_WANTING for cause in find(case)]
     yield from found
     if not found or (case.trains and all(cause.gravity is Gravity.NOTED for cause in found)):
         yield from training.find_state(case)
+
+
+def _is_stopped(case: Case) -> bool:
+    """By its spec, or by the controller."""
+    return case.status.is_true(SUSPENDED) or (case.job is not None and case.job.suspend)
 
 
 def _being_deleted(situation: Situation) -> Iterator[Cause]:
@@ -107,7 +112,7 @@ def _being_deleted(situation: Situation) -> Iterator[Cause]:
 
 def _opening(case: Case) -> str:
     job, workers = case.job, case.status.workers
-    if job is None or case.status.finished or job.suspend:
+    if job is None or case.status.finished or _is_stopped(case):
         return f"{case.name}:"
     does = "trains" if case.trains else "waits"
     return (
