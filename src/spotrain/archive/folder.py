@@ -11,7 +11,14 @@ from spotrain.archive.errors import NotFound
 from spotrain.archive.ledger_files import read_entries, read_jobs, read_nodes
 from spotrain.archive.log_reader import EVERYTHING, LogQuery, LogReader
 from spotrain.archive.records import JobLedger, JobRecord, JobStay, LogLine
-from spotrain.ledger.entries import AnyEntry, NodeEntry, PauseEntry, StayEntry, WorldEntry
+from spotrain.ledger.entries import (
+    AnyEntry,
+    MetricsEntry,
+    NodeEntry,
+    PauseEntry,
+    StayEntry,
+    WorldEntry,
+)
 
 LOOK_AGAIN_SECONDS: Final = 0.5
 """Between two looks for new lines, where somebody follows."""
@@ -110,5 +117,7 @@ def began_at(entry: AnyEntry) -> datetime:
             return entry.since
         case StayEntry() | NodeEntry():
             return entry.created_at
+        case MetricsEntry():
+            return entry.at
         case _:
             return entry.since

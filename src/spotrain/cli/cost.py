@@ -42,7 +42,7 @@ def command(
         raise UserError(f"--days {days:g}: give days above 0, and at most {MOST_DAYS}.")
     now = datetime.now(UTC)
     with connected(context, namespace) as cluster:
-        tariff = _tariff(cluster, ask_cloud=ask_cloud)
+        tariff = tariff_of(cluster, ask_cloud=ask_cloud)
         with archive_of(cluster) as archive:
             if name is None:
                 since = now - timedelta(days=days)
@@ -68,12 +68,18 @@ def command(
         )
 
 
-def _tariff(cluster: Cluster, *, ask_cloud: bool) -> Tariff:
+def tariff_of(cluster: Cluster, *, ask_cloud: bool) -> Tariff:
+    """Raises UserError where the cluster has no platform."""
     return Tariff(
         pools=read_platform(cluster).pools,
         latest=read_prices(cluster),
-        ask_history=ask_aws if ask_cloud else lambda markets, since, now: History(quotes=()),
+        ask_history=ask_aws if ask_cloud else unasked,
     )
+
+
+def unasked(markets: Sequence[Market], since: datetime, now: datetime) -> History:
+    """Nobody is asked: the platform's own prices have to do."""
+    return History(quotes=())
 
 
 def ask_aws(markets: Sequence[Market], since: datetime, now: datetime) -> History:

@@ -48,10 +48,15 @@ class Tariff:
 
 @dataclass(frozen=True, kw_only=True)
 class CostOf:
-    """A job and what it cost."""
+    """A job, what is known of it, and what it cost."""
 
-    job: JobRecord
+    ledger: JobLedger
+    record: Record
     cost: JobCost
+
+    @property
+    def job(self) -> JobRecord:
+        return self.ledger.job
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,8 +111,9 @@ def _costs(
     book, problem = _book(tariff, [*of_jobs, *of_platform], until)
     judged = tuple(
         CostOf(
-            job=ledger.job,
-            cost=job_cost(bill(charges[ledger.job.uid], book), _record(ledger, until), book),
+            ledger=ledger,
+            record=(record := _record(ledger, until)),
+            cost=job_cost(bill(charges[ledger.job.uid], book), record, book),
         )
         for ledger in sorted(ledgers, key=lambda ledger: ledger.job.created_at)
     )

@@ -33,6 +33,7 @@ VERBS: Final[Mapping[str, str]] = {
     "cost": "What jobs cost and saved, by pool, zone and capacity type, and what was lost or idle.",
     "doctor": "Check what would keep jobs from running, before money is spent: 1 if something "
     "would.",
+    "report": "A job as one HTML page: worlds, lost time, throughput, metrics, cost, checkpoints.",
     "simulate": "Play a record of spot capacity: time, goodput and dollars, beside torchrun and "
     "restarts.",
 }

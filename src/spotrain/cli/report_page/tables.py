@@ -11,7 +11,7 @@ from spotrain.cli.report_page.moments import lasted, moment
 from spotrain.cli.report_page.places import REST, UNKNOWN, Colours, place_name
 from spotrain.cli.report_page.scale import number
 from spotrain.cli.report_page.story import Story
-from spotrain.cli.wording import dollars, percent
+from spotrain.cli.wording import dollars, percent, size
 from spotrain.ledger.cost import Amount, grouped
 from spotrain.ledger.entries import WorldEntry
 from spotrain.ledger.job_cost import Hours
@@ -205,7 +205,7 @@ def checkpoint_table(checkpoints: Sequence[CheckpointRecord]) -> Table:
                 str(each.world),
                 str(each.epoch) if each.epoch is not None else "",
                 moment(each.created_at) if each.created_at else "",
-                _size(each.size_bytes),
+                size(each.size_bytes) if each.size_bytes is not None else "",
                 f"{state}: {each.problem}" if each.problem else state,
                 each.id,
             )
@@ -215,17 +215,6 @@ def checkpoint_table(checkpoints: Sequence[CheckpointRecord]) -> Table:
         rows=tuple(rows),
         numeric=frozenset({0, 1, 2, 4}),
     )
-
-
-def _size(size_bytes: int | None) -> str:
-    if size_bytes is None:
-        return ""
-    size, units = float(size_bytes), ("B", "kB", "MB", "GB", "TB")
-    for unit in units:
-        if size < 1000 or unit == units[-1]:
-            return f"{size:.3g} {unit}"
-        size /= 1000
-    raise AssertionError
 
 
 def legend(story: Story, colours: Colours) -> Sequence[tuple[str, str]]:
