@@ -26,7 +26,7 @@ from spotrain.cli.report_page.verdict import judge
 from spotrain.cli.status_archive import StatusArchive
 from spotrain.cli.stories import gather
 from spotrain.kinds import Object
-from spotrain.ledger.entries import to_document
+from spotrain.ledger.entries import AnyEntry, to_document
 from tests.cli.documents import job
 from tests.cli.report_stories import POOLS, at, rich
 from tests.cli.test_report_page import Page
@@ -44,8 +44,9 @@ def archive(tmp_path: Path) -> Folder:
     """All of the rich story, as the archive's keeper writes it down."""
     story = rich()
     files = LedgerFiles(tmp_path / "archive")
-    entries = (*story.worlds, *story.record.stays, *story.record.pauses, *story.metrics)
-    files.keep(Snapshot(job=story.job, entries=entries), NOW)
+    entries: list[AnyEntry] = [*story.worlds, *story.record.stays]
+    entries += [*story.record.pauses, *story.metrics]
+    files.keep(Snapshot(job=story.job, entries=tuple(entries)), NOW)
     return Folder(tmp_path / "archive")
 
 
@@ -199,7 +200,12 @@ def test_the_browser_is_given_the_file(
     stored: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
-    monkeypatch.setattr(webbrowser, "open", lambda url: opened.append(url) or True)
+
+    def open_it(url: str) -> bool:
+        opened.append(url)
+        return True
+
+    monkeypatch.setattr(webbrowser, "open", open_it)
     assert typed(stored, "--local", "--open") == 0
     assert opened == [(tmp_path / "resnet50-lr3-report.html").as_uri()]
 

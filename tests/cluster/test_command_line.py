@@ -209,3 +209,17 @@ async def test_ctrl_c_leaves_the_display_and_not_the_job(
     assert process.returncode == 130
     assert b"Traceback" not in err
     assert (await spec_of(namespace, "digits"))["suspend"] is False
+
+
+async def test_a_report_is_made_without_the_archive_too_and_says_so(
+    namespace: Namespace, person: Person
+) -> None:
+    await namespace.submit("digits", 2)
+    told = await person.types("report", "digits", "--no-history")
+    assert (told.code, told.out) == (0, "")
+    page = (person.folder / "digits-report.html").read_text()
+    assert "Without the archive, what is older is missing" in page
+    unknown = await person.types("report", "digit", "--no-history")
+    assert unknown.code == 4
+    assert "Did you mean digits?" in unknown.err
+    assert "Of deleted ones only the archive knows" in unknown.err

@@ -31,9 +31,9 @@ VERBS: Final[Mapping[str, str]] = {
     "scale": "Change the number of GPUs of a job while it trains.",
     "delete": "Remove jobs; what they wrote under output/ stays.",
     "cost": "What jobs cost and saved, by pool, zone and capacity type, and what was lost or idle.",
+    "report": "A job as one HTML page: worlds, lost time, throughput, metrics, cost, checkpoints.",
     "doctor": "Check what would keep jobs from running, before money is spent: 1 if something "
     "would.",
-    "report": "A job as one HTML page: worlds, lost time, throughput, metrics, cost, checkpoints.",
     "simulate": "Play a record of spot capacity: time, goodput and dollars, beside torchrun and "
     "restarts.",
 }

@@ -128,7 +128,8 @@ def story_in_cluster(cluster: Cluster, name: str, tariff: Tariff) -> Story:
             )
     except UserError as error:
         if document is None:
-            raise (gone if gone and error.exit_code == NOT_FOUND else error) from None
+            assert gone
+            raise unknown(gone, error) from None
         remark = f"Without the archive, what is older is missing: {SHORT_MEMORY}. {error.message}"
     story = gather(
         StatusArchive([document]),
@@ -139,6 +140,14 @@ def story_in_cluster(cluster: Cluster, name: str, tariff: Tariff) -> Story:
         now=now,
     )
     return replace(story, remarks=[remark, *story.remarks])
+
+
+def unknown(gone: NotThere, problem: UserError) -> UserError:
+    """No object, and no archive that has heard of one."""
+    if problem.exit_code == NOT_FOUND:
+        return gone
+    told = f"{gone.message} Of deleted ones only the archive knows: {problem.message}"
+    return UserError(told, exit_code=NOT_FOUND)
 
 
 def unreachable_checkpoints(output: str) -> Sequence[CheckpointRecord]:
