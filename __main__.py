@@ -5,6 +5,7 @@ What a stack file may say: stacks/schema.py. What a cloud is made of: components
 
 import pulumi
 
+from components.platform.archive import Archive, ArchiveArgs
 from components.platform.elastic_jobs import ElasticJobs, ElasticJobsArgs
 from components.platform.job_namespace import JobNamespace, JobNamespaceArgs
 from components.platform.observability import Observability, ObservabilityArgs
@@ -36,11 +37,11 @@ jobs = JobNamespace(
 )
 
 # 4. Shared volumes: data/ and output/ for every job
-SharedVolumes(
+volumes = SharedVolumes(
     "shared",
     SharedVolumesArgs(
         namespace=jobs.name,
-        volumes=cloud.volumes,
+        volumes=(*cloud.volumes, cloud.archive),
         image=cloud.images.controller,
         kubernetes=cloud.kubernetes,
         after=cloud.ready,
@@ -61,19 +62,32 @@ platform = ElasticJobs(
     ),
 )
 
-# 6. Researchers: what the people who run jobs may do
+# 6. Archive: what jobs did and printed, kept past their pods and nodes
+Archive(
+    "archive",
+    ArchiveArgs(
+        namespace=jobs.name,
+        shared=cloud.volumes[0],
+        archive=cloud.archive,
+        image=cloud.images.controller,
+        kubernetes=cloud.kubernetes,
+        after=(*platform.system, *volumes.ready),
+    ),
+)
+
+# 7. Researchers: what the people who run jobs may do
 Researchers(
     "researchers",
     ResearchersArgs(job_namespace=jobs.name, kubernetes=cloud.kubernetes, after=platform.system),
 )
 
-# 7. Prices: what spot nodes cost today, where the cloud tells
+# 8. Prices: what spot nodes cost today, where the cloud tells
 Prices("prices", PricesArgs(cloud=cloud, after=platform.system))
 
-# 8. Observability: metrics, dashboards and alerts, on request
+# 9. Observability: metrics, dashboards and alerts, on request
 watch = Observability("watch", ObservabilityArgs(wanted=settings.observability, cloud=cloud))
 
-# 9. Outputs: what a person, or a script, needs next
+# 10. Outputs: what a person, or a script, needs next
 images = {"trainingImage": cloud.images.training, "controllerImage": cloud.images.controller}
 for name, value in {"jobNamespace": jobs.name, **images, **cloud.outputs, **watch.outputs}.items():
     pulumi.export(name, value)

@@ -152,6 +152,8 @@ class Cloud:
     pools: tuple[Pool, ...]
     volumes: tuple[Volume, ...]
     """The shared one with data/ and output/ first."""
+    archive: Volume
+    """For ledger and logs (`contract.ARCHIVE_CLAIM`): no job can write to it, or mount it."""
     metrics_disk: Disk | None
     """Where Prometheus keeps its metrics; None: the cluster's default class makes a disk."""
     alert_receiver: AlertReceiver | None

@@ -99,6 +99,7 @@ class AwsCloud(pulumi.ComponentResource):
             kubernetes=cluster.reference.kubernetes,
             pools=tuple(pool.pool for pool in nodes.pools),
             volumes=storage.volumes,
+            archive=storage.archive,
             metrics_disk=self._metrics_disk(cluster, running),
             alert_receiver=self._alert_receiver(cluster),
             prices=prices.source,

@@ -9,6 +9,8 @@ from components.cloud import Cloud, ImageReferences, Pool, Volume, VolumeSource
 from components.kubernetes_provider import kubernetes_provider
 from spotrain import contract
 
+LEDGER_DIR = "ledger"
+"""Made by the stack, so that a folder that the archive's user may not write to is told at once."""
 GPU_EXAMPLE, CPU_EXAMPLE = "digits.yaml", "digits-cpu.yaml"
 
 
@@ -21,6 +23,8 @@ class ExistingCloudArgs:
     """Of the kubeconfig: it names the cluster, and the user that everything is made as."""
     pools: tuple[Pool, ...]
     volume: VolumeSource
+    archive: VolumeSource
+    """For ledger and logs; nothing of it may be in `volume`, which jobs mount."""
     images: ImageReferences
 
 
@@ -51,6 +55,12 @@ class ExistingCloud(pulumi.ComponentResource):
             kubernetes=provider,
             pools=args.pools,
             volumes=(shared,),
+            archive=Volume(
+                claim=contract.ARCHIVE_CLAIM,
+                source=args.archive,
+                mount=contract.ARCHIVE_MOUNT,
+                folders=(LEDGER_DIR,),
+            ),
             metrics_disk=None,
             alert_receiver=None,
             prices=None,

@@ -27,7 +27,7 @@ def controller_pod(
             # Without it no job recovers, and GPU nodes that nobody uses are paid for.
             priority_class_name="system-cluster-critical",
             affinity=k8s.core.v1.AffinityArgs(
-                node_affinity=_managers_first(), pod_anti_affinity=_apart()
+                node_affinity=managers_first(), pod_anti_affinity=_apart()
             ),
             topology_spread_constraints=[
                 k8s.core.v1.TopologySpreadConstraintArgs(
@@ -55,7 +55,7 @@ def controller_pod(
     )
 
 
-def _managers_first() -> k8s.core.v1.NodeAffinityArgs:
+def managers_first() -> k8s.core.v1.NodeAffinityArgs:
     """A preference, as a cluster that was there before has no such nodes."""
     managers = k8s.core.v1.NodeSelectorRequirementArgs(
         key=contract.LABEL_ROLE, operator="In", values=[contract.ROLE_MANAGER]

@@ -87,13 +87,13 @@ def _outside(egress: Egress) -> Rule | None:
             return None
         case "https":
             return Rule(
-                to=[_anywhere_but(LINK_LOCAL, *PRIVATE)], ports=[Port(protocol="TCP", port=443)]
+                to=[anywhere_but(LINK_LOCAL, *PRIVATE)], ports=[Port(protocol="TCP", port=443)]
             )
         case "all":
-            return Rule(to=[_anywhere_but(LINK_LOCAL)])
+            return Rule(to=[anywhere_but(LINK_LOCAL)])
         case _:
             assert_never(egress)
 
 
-def _anywhere_but(*blocks: str) -> Peer:
+def anywhere_but(*blocks: str) -> Peer:
     return Peer(ip_block=k8s.networking.v1.IPBlockArgs(cidr=ANYWHERE, except_=list(blocks)))

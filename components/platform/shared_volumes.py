@@ -46,16 +46,20 @@ class SharedVolumes(pulumi.ComponentResource):
     whole cluster, was replaced.
     """
 
+    ready: tuple[pulumi.Resource, ...]
+    """A pod that mounts them finds its folders."""
+
     def __init__(
         self, name: str, args: SharedVolumesArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("spotrain:platform:SharedVolumes", name, {}, opts)
         self._name, self._args = name, args
         self._child = pulumi.ResourceOptions(parent=self, provider=args.kubernetes)
+        ready: list[pulumi.Resource] = []
         for volume in args.volumes:
             claim = self._claim(volume)
-            if volume.folders:
-                self._folders(volume, claim)
+            ready.append(self._folders(volume, claim) if volume.folders else claim)
+        self.ready = tuple(ready)
         self.register_outputs({})
 
     def _claim(self, volume: Volume) -> k8s.core.v1.PersistentVolumeClaim:
@@ -108,8 +112,10 @@ class SharedVolumes(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions.merge(self._child, anew),
         )
 
-    def _folders(self, volume: Volume, claim: k8s.core.v1.PersistentVolumeClaim) -> None:
-        k8s.batch.v1.Job(
+    def _folders(
+        self, volume: Volume, claim: k8s.core.v1.PersistentVolumeClaim
+    ) -> k8s.batch.v1.Job:
+        return k8s.batch.v1.Job(
             f"{self._name}-folders-{volume.claim}",
             metadata=k8s.meta.v1.ObjectMetaArgs(
                 namespace=self._args.namespace,

@@ -103,6 +103,8 @@ ARCHIVE_NAME: Final = "spotrain-archive"
 """The Deployment in the job namespace that keeps ledger and logs, and its service account."""
 ARCHIVE_CLAIM: Final = "spotrain-archive"
 """Claim of the volume for ledger and logs, which no pod of a job may mount."""
+ARCHIVE_MOUNT: Final = "/mnt/archive"
+"""Where the archive, and nobody else, mounts it."""
 ARCHIVE_PORT: Final = 8085
 """On its pod's loopback: the right to forward ports is the gate."""
 CODE_DIR: Final = "code"

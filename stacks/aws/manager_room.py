@@ -44,6 +44,7 @@ class Ask:
 NOTHING = Ask(0, 0, 0)
 OURS = {
     "autoscaler": Ask(100, 400) * 2,
+    "archive-deployment": Ask(50, 128),
     "elastic-jobs-controller": Ask(100, 256) * 2,
     "prices": Ask(50, 128),
 }

@@ -18,6 +18,11 @@ from spotrain import contract
 if TYPE_CHECKING:
     from stacks.existing.schema import ExistingPool, ExistingSettings, Volume
 
+BESIDE = "-archive"
+"""After the path of the shared volume: where ledger and logs are kept, unless a stack file says."""
+ARCHIVE_GIB = 20
+"""Of a volume that a class makes: logs of forty jobs that fill theirs, and many ledgers."""
+
 
 def build(settings: "ExistingSettings", tags: Mapping[str, str]) -> Cloud:
     """The way to the cluster. Nothing of it can be tagged."""
@@ -31,6 +36,7 @@ def existing_args(settings: "ExistingSettings") -> ExistingCloudArgs:
         context=settings.kubeconfig.context,
         pools=tuple(built_pool(pool) for pool in settings.pools),
         volume=_source(settings.volume),
+        archive=_archive(settings.volume),
         images=ImageReferences(
             training=settings.images.training, controller=settings.images.controller
         ),
@@ -52,6 +58,17 @@ def built_pool(pool: "ExistingPool") -> Pool:
         spot_usd_per_hour=pool.usd_per_hour if spot else 0.0,
         on_demand_usd_per_hour=pool.on_demand_usd_per_hour if spot else pool.usd_per_hour,
     )
+
+
+def _archive(volume: "Volume") -> VolumeSource:
+    """Beside the shared volume, never in it."""
+    if volume.nfs:
+        path = volume.archive or f"{volume.nfs.path.rstrip('/')}{BESIDE}"
+        return NfsVolume(server=volume.nfs.server, path=path)
+    if volume.storage_class:
+        return ClassVolume(storage_class=volume.storage_class.name, size_gib=ARCHIVE_GIB)
+    assert volume.host_path, "rules.py lets no other volume through"
+    return HostPathVolume(path=volume.archive or f"{volume.host_path.rstrip('/')}{BESIDE}")
 
 
 def _source(volume: "Volume") -> VolumeSource:

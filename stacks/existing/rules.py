@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from spotrain import contract
@@ -20,7 +21,7 @@ def problems(settings: "ExistingSettings") -> Iterator[Problem]:
         path = f"pools[{index}]"
         yield from every([_name_is_free], path, pool, settings.pools[:index])
         yield from every(POOL_RULES, path, pool)
-    yield from every([_volume_is_one, _images_are_of_one_version], settings)
+    yield from every([_volume_is_one, _archive_is_apart, _images_are_of_one_version], settings)
 
 
 def warnings(settings: "ExistingSettings") -> list[str]:
@@ -106,6 +107,30 @@ def _volume_is_one(settings: "ExistingSettings") -> Iterator[Problem]:
             next_step="keep the one that every node of the pools can mount"
             if given
             else "on a cluster of one node, set volume.host_path; else nfs or storage_class",
+        )
+
+
+def _archive_is_apart(settings: "ExistingSettings") -> Iterator[Problem]:
+    archive, shared = settings.volume.archive, settings.volume.host_path
+    if settings.volume.nfs:
+        shared = settings.volume.nfs.path
+    if archive is None:
+        return
+    if shared is None:
+        yield Problem(
+            path="volume.archive",
+            value=archive,
+            rule="only with nfs or host_path",
+            reason="a storage class makes a second volume, and names its folder itself",
+            next_step="remove it",
+        )
+    elif PurePosixPath(archive).is_relative_to(shared):
+        yield Problem(
+            path="volume.archive",
+            value=archive,
+            rule=f"a folder that is not in {shared}",
+            reason="jobs mount that one, and could rewrite what was written down of them",
+            next_step=f"name one beside it, like {shared.rstrip('/')}-archive, or remove it",
         )
 
 

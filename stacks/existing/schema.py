@@ -112,6 +112,10 @@ class Volume(Section):
     host_path: Folder | None = None
     """A folder of the node, which uid 1000 must be able to write to; for a cluster of one node such
     as kind, or where the same folder is mounted on every node; default none."""
+    archive: Folder | None = None
+    """With nfs or host_path: the folder for what every job did and printed, which uid 1000 must be
+    able to write to and no job may reach; default: beside the other one, with -archive after its
+    name. A storage class makes a second volume."""
 
 
 class GivenImages(Section):

@@ -11,7 +11,7 @@ from components.manifest import FOLDER, read_manifest
 from spotrain import contract
 from spotrain.controller.kube import KubeError
 from spotrain.kinds import JOBS, PODS, Kind
-from tests.cluster.cluster import NAMESPACES, WAIT_SECONDS, Namespace
+from tests.cluster.cluster import ACCOUNTS, NAMESPACES, WAIT_SECONDS, Namespace
 
 pytestmark = pytest.mark.cluster
 
@@ -44,6 +44,20 @@ REFUSED = [
         "past the network policies",
         id="a-driver-by-name",
     ),
+    pytest.param(
+        {
+            "volumes": [
+                {"name": "a", "persistentVolumeClaim": {"claimName": contract.ARCHIVE_CLAIM}}
+            ]
+        },
+        "the archive's alone",
+        id="the-archives-volume",
+    ),
+    pytest.param(
+        {"serviceAccountName": contract.ARCHIVE_NAME},
+        "the archive's alone",
+        id="the-archives-rights",
+    ),
     pytest.param({"nodeName": "manager-1"}, "passes over the scheduler", id="a-node-by-name"),
 ]
 TAKEN: dict[str, Any] = {
@@ -61,6 +75,8 @@ TAKEN: dict[str, Any] = {
 @pytest.fixture
 async def guarded(namespace: Namespace) -> Namespace:
     """A job namespace, once the server has begun to ask the policy."""
+    account = {"metadata": {"name": contract.ARCHIVE_NAME}}
+    await namespace.kube.create(ACCOUNTS, namespace.name, account)
     label = {"metadata": {"labels": {contract.LABEL_JOBS: "true"}}}
     await namespace.kube.patch(NAMESPACES, "", namespace.name, label)
     for document in read_manifest("job-pods.yaml"):
@@ -107,6 +123,39 @@ async def test_a_job_is_told_when_it_is_submitted(
 ) -> None:
     with pytest.raises(KubeError, match=says):
         await guarded.kube.create(JOBS, guarded.name, job(guarded, spec))
+
+
+ARCHIVE_POD: dict[str, Any] = {
+    "metadata": {"labels": {"app.kubernetes.io/name": contract.ARCHIVE_NAME}},
+    "spec": {
+        "serviceAccountName": contract.ARCHIVE_NAME,
+        "containers": [{"name": "archive", "image": "none"}],
+        "volumes": [
+            {"name": "a", "persistentVolumeClaim": {"claimName": contract.ARCHIVE_CLAIM}},
+        ],
+    },
+}
+
+
+async def test_no_job_gets_the_archives_way_out_by_its_label(guarded: Namespace) -> None:
+    body = job(guarded, {})
+    template = body["spec"]["replicaSpecs"][contract.WORKER]["template"]
+    template.setdefault("metadata", {})["labels"] = ARCHIVE_POD["metadata"]["labels"]
+    with pytest.raises(KubeError, match="the archive's alone"):
+        await guarded.kube.create(JOBS, guarded.name, body)
+
+
+async def test_the_archives_own_pod_is_taken_from_its_deployment_alone(
+    guarded: Namespace,
+) -> None:
+    body = {**ARCHIVE_POD, "apiVersion": "v1", "kind": "Pod"}
+    body["metadata"] = {"name": "archive", **ARCHIVE_POD["metadata"]}
+    with pytest.raises(KubeError, match="the archive's alone"):
+        await guarded.kube.create(PODS, guarded.name, body)
+    async with guarded.server.client() as http:
+        http.headers["Impersonate-User"] = "system:serviceaccount:kube-system:replicaset-controller"
+        http.headers["Impersonate-Group"] = "system:masters"
+        await guarded.server.kube(http).create(PODS, guarded.name, body)
 
 
 async def test_what_jobs_need_is_taken(guarded: Namespace) -> None:

@@ -5,18 +5,26 @@ from typing import Any
 
 import pulumi_kubernetes as k8s
 
-from components.cloud import Cloud, ImageReferences, Pool
+from components.cloud import Cloud, ImageReferences, NfsVolume, Pool, Volume
+from components.platform.archive import Archive, ArchiveArgs
 from components.platform.elastic_jobs import ElasticJobs, ElasticJobsArgs
 from components.platform.job_namespace import JobNamespace, JobNamespaceArgs
 from components.platform.job_network import Egress
 from components.platform.researchers import Researchers, ResearchersArgs
 from components.platform.system_network import SystemNetwork, SystemNetworkArgs
+from spotrain import contract
 from stacks.recorder import Recording, record
 
 JOBS = "jobs"
 """The job namespace; tests/controller/builders.py has its jobs in it."""
 IMAGE = "example/controller@sha256:" + "0" * 64
 TRAINING_IMAGE = "example/training@sha256:" + "1" * 64
+
+ARCHIVE_VOLUME = Volume(
+    claim=contract.ARCHIVE_CLAIM,
+    source=NfsVolume(server="files.example", path="/archive"),
+    mount=contract.ARCHIVE_MOUNT,
+)
 
 
 def pool(**changes: Any) -> Pool:
@@ -40,6 +48,7 @@ def cloud(kubernetes: k8s.Provider, **changes: Any) -> Cloud:
     values: dict[str, Any] = {
         "pools": (pool(),),
         "volumes": (),
+        "archive": ARCHIVE_VOLUME,
         "metrics_disk": None,
         "alert_receiver": None,
         "prices": None,
@@ -92,6 +101,27 @@ def elastic_jobs(max_gpus_per_researcher: int | None = None) -> Recording:
                 image=IMAGE,
                 training_image=TRAINING_IMAGE,
                 max_gpus_per_researcher=max_gpus_per_researcher,
+                kubernetes=kube,
+                after=(),
+            ),
+        )
+    )
+
+
+def archive() -> Recording:
+    shared = Volume(
+        claim=contract.VOLUME_CLAIM,
+        source=NfsVolume(server="files.example", path="/shared"),
+        mount=contract.VOLUME_MOUNT,
+    )
+    return made(
+        lambda kube: Archive(
+            "archive",
+            ArchiveArgs(
+                namespace=JOBS,
+                shared=shared,
+                archive=ARCHIVE_VOLUME,
+                image=IMAGE,
                 kubernetes=kube,
                 after=(),
             ),

@@ -4,6 +4,7 @@ from typing import Any
 
 from components.aws.autoscaler.autoscaler import STATUS as AUTOSCALER_STATUS
 from components.manifest import read_manifest
+from components.platform.archive import JOBS_ROLE
 from components.platform.researchers import RESEARCHERS_JOBS_ROLE
 from spotrain import contract
 from stacks.platform_schema import PlatformSettings
@@ -104,7 +105,7 @@ def test_every_grant_is_to_the_researchers_group(recording: Recording) -> None:
     assert found == {("Group", contract.RESEARCHERS_GROUP)}
 
 
-def test_no_service_account_of_the_job_namespace_has_a_right(
+def test_no_service_account_of_the_job_namespace_has_a_right_but_the_archives(
     recording: Recording, settings: PlatformSettings
 ) -> None:
     """A job may run as any of them, so what one may do every researcher may do."""
@@ -115,4 +116,23 @@ def test_no_service_account_of_the_job_namespace_has_a_right(
         for subject in r.inputs["subjects"]
     ]
     assert subjects
-    assert [s for s in subjects if s.get("namespace") == settings.jobs.namespace] == []
+    named = {s["name"] for s in subjects if s.get("namespace") == settings.jobs.namespace}
+    assert named == {contract.ARCHIVE_NAME}
+
+
+def test_the_archive_may_nothing_that_researchers_may_not() -> None:
+    """A job that gets hold of its token, by a secret that asks for one, gains nothing by it."""
+
+    def may(rules: list[dict[str, Any]]) -> set[tuple[str, str, str]]:
+        return {
+            (group, resource, verb)
+            for rule in rules
+            for group in rule["apiGroups"]
+            for resource in rule["resources"]
+            for verb in rule["verbs"]
+        }
+
+    archive = {d["metadata"]["name"]: d["rules"] for d in read_manifest("archive.yaml")}
+    in_jobs = ROLES["ClusterRole", "", RESEARCHERS_JOBS_ROLE]["rules"]
+    assert may(archive[JOBS_ROLE]) < may(in_jobs)
+    assert may(archive[contract.ARCHIVE_NAME]) < may(EVERYWHERE["rules"])

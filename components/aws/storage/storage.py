@@ -60,15 +60,18 @@ class StorageArgs:
 
 
 class Storage(pulumi.ComponentResource):
-    """An encrypted EFS with a mount target per zone, an access point for the shared tree, and the
-    CSI driver, which can use this file system and no other; on request, a bucket beside it.
+    """An encrypted EFS with a mount target per zone, an access point for the shared tree, one for
+    the archive, and the CSI driver, which can use this file system and no other; on request, a
+    bucket beside it.
 
     Where data is retained, only what leads to it goes with the stack, so that a destroy ends: mount
-    targets, driver, and the access point, whose folder the next stack's access point finds again.
+    targets, driver, and the access points, whose folders the next stack's access points find again.
     """
 
     volumes: tuple[Volume, ...]
     """The shared one first."""
+    archive: Volume
+    """For what the archive keeps, on the same file system."""
     outputs: Mapping[str, pulumi.Output[str]]
     """What a person needs to know."""
     ready: tuple[pulumi.Resource, ...]
@@ -81,7 +84,8 @@ class Storage(pulumi.ComponentResource):
         self._child = pulumi.ResourceOptions(parent=self)
         files = self._files()
         targets = self._mount_targets(files)
-        point = self._access_point(files)
+        point = self._access_point(files, "shared", permissions="0775")
+        archive = self._access_point(files, "archive", permissions="0700")
         driver = self._driver(files)
         EfsClass(
             f"{name}-class",
@@ -95,6 +99,15 @@ class Storage(pulumi.ComponentResource):
             source=CsiVolume(
                 driver=DRIVER,
                 handle=pulumi.Output.concat(files.id, "::", point.id),
+                mount_options=("tls",),
+            ),
+        )
+        self.archive = Volume(
+            claim=contract.ARCHIVE_CLAIM,
+            mount=contract.ARCHIVE_MOUNT,
+            source=CsiVolume(
+                driver=DRIVER,
+                handle=pulumi.Output.concat(files.id, "::", archive.id),
                 mount_options=("tls",),
             ),
         )
@@ -131,20 +144,22 @@ class Storage(pulumi.ComponentResource):
         )
         return MountTargets(f"{self._name}-mount", args, self._child)
 
-    def _access_point(self, files: SharedFiles) -> aws.efs.AccessPoint:
+    def _access_point(
+        self, files: SharedFiles, folder: str, *, permissions: str
+    ) -> aws.efs.AccessPoint:
         # The access point lends its user to whoever mounts, so that images with other users, root
-        # among them, read and write all the same.
+        # among them, read and write all the same. Who mounts one of them cannot leave its folder.
         return aws.efs.AccessPoint(
-            f"{self._name}-shared",
+            f"{self._name}-{folder}",
             file_system_id=files.id,
             posix_user=aws.efs.AccessPointPosixUserArgs(uid=OWNER, gid=OWNER),
             root_directory=aws.efs.AccessPointRootDirectoryArgs(
-                path="/shared",
+                path=f"/{folder}",
                 creation_info=aws.efs.AccessPointRootDirectoryCreationInfoArgs(
-                    owner_uid=OWNER, owner_gid=OWNER, permissions="0775"
+                    owner_uid=OWNER, owner_gid=OWNER, permissions=permissions
                 ),
             ),
-            tags={**self._args.tags, "Name": f"{self._args.tags['stack']}-shared"},
+            tags={**self._args.tags, "Name": f"{self._args.tags['stack']}-{folder}"},
             opts=self._child,
         )
 

@@ -54,7 +54,7 @@ class Upload:
             self.discard()
             raise Refused(
                 f"what was sent is more than {PACKED_BYTES // 10**6} MB packed; leave data and "
-                "results out (.spotrainignore), or build an image."
+                "results out, or build an image."
             )
         self._digest.update(data)
         self._packed.write(data)
@@ -118,8 +118,7 @@ def unpack(packed: IO[bytes], folder: Path) -> None:
                 if number > ENTRIES or size > UNPACKED_BYTES:
                     raise Refused(
                         f"unpacked it is more than {ENTRIES} files or "
-                        f"{UNPACKED_BYTES // 10**9} GB; leave data and results out "
-                        "(.spotrainignore)."
+                        f"{UNPACKED_BYTES // 10**9} GB; leave data and results out."
                     )
                 _check(member)
                 archive.extract(member, folder, filter="data")

@@ -45,7 +45,7 @@ class Folder:
         found = [job for job in self.jobs() if job.name == name and uid in ("", job.uid)]
         if not found:
             told = f"{name} with uid {uid}" if uid else name
-            raise NotFound(f"no job {told} is written down; `spotrain list --all` shows which are.")
+            raise NotFound(f"no job {told} is written down; `spotrain list` shows which there are.")
         return found[-1]
 
     def ledger(self, name: str, uid: str = "") -> JobLedger:

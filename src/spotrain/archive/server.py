@@ -157,7 +157,7 @@ class Service:
         if told.isdecimal() and int(told) > PACKED_BYTES:
             raise Refused(
                 f"{int(told) // 10**6} MB are more than the {PACKED_BYTES // 10**6} MB that are "
-                "taken packed; leave data and results out (.spotrainignore), or build an image."
+                "taken packed; leave data and results out, or build an image."
             )
         with self._one_of_few_uploads():
             upload = await self._output.run(Upload, output, sha256)

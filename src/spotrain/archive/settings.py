@@ -25,7 +25,7 @@ class Settings:
 
     namespace: str
     """SPOTRAIN_JOB_NAMESPACE: whose jobs are written down."""
-    folder: Path = Path("/mnt/archive")
+    folder: Path = Path(contract.ARCHIVE_MOUNT)
     """SPOTRAIN_ARCHIVE_FOLDER: ledger and logs; nobody else may write there."""
     output: Path = Path(contract.VOLUME_MOUNT) / contract.OUTPUT_DIR
     """SPOTRAIN_OUTPUT_FOLDER: output/ of the shared volume."""

@@ -188,7 +188,7 @@ def test_any_user_in_a_container_owns_what_it_writes(
     build: Any, cluster: MakeCluster, tags: Mapping[str, str], find: Any
 ) -> None:
     recording = storage(build, cluster, tags)
-    point = find.one(recording, "aws:efs/accessPoint:AccessPoint").inputs
+    point = find.one(recording, "aws:efs/accessPoint:AccessPoint", "storage-shared").inputs
     assert point["posixUser"] == {"uid": 1000, "gid": 1000}
     assert point["rootDirectory"]["creationInfo"] == {
         "ownerUid": 1000,
@@ -197,6 +197,16 @@ def test_any_user_in_a_container_owns_what_it_writes(
     }
     asked = find.one(recording, "kubernetes:storage.k8s.io/v1:StorageClass").inputs["parameters"]
     assert (asked["uid"], asked["gid"]) == ("1000", "1000")
+
+
+def test_what_jobs_mount_cannot_lead_to_what_the_archive_keeps(
+    build: Any, cluster: MakeCluster, tags: Mapping[str, str], find: Any
+) -> None:
+    recording = storage(build, cluster, tags)
+    point = find.one(recording, "aws:efs/accessPoint:AccessPoint", "storage-archive").inputs
+    assert point["posixUser"] == {"uid": 1000, "gid": 1000}
+    assert point["rootDirectory"]["path"] == "/archive"
+    assert point["rootDirectory"]["creationInfo"]["permissions"] == "0700"
 
 
 def test_the_volume_is_the_access_point(

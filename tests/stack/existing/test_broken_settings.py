@@ -87,6 +87,18 @@ BROKEN = [
         with_volume(nfs=NFS, host_path="/x"), "volume", "nfs and host_path", id="two-volumes"
     ),
     pytest.param(
+        with_volume(host_path="/x", archive="/x/y"),
+        "volume.archive",
+        "a folder that is not in /x",
+        id="an-archive-that-jobs-could-write",
+    ),
+    pytest.param(
+        with_volume(storage_class={"name": "c"}, archive="/x"),
+        "volume.archive",
+        "only with nfs or host_path",
+        id="an-archive-in-a-class",
+    ),
+    pytest.param(
         with_volume(host_path="data"), "volume.host_path", "starts with /", id="relative-folder"
     ),
     pytest.param(

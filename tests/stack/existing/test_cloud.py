@@ -117,6 +117,26 @@ def test_each_volume_is_handed_over_with_its_folders(
     assert shared.folders == (contract.DATA_DIR, contract.OUTPUT_DIR)
 
 
+@pytest.mark.parametrize(
+    ("volume", "source"),
+    [
+        ({"nfs": {"server": "s", "path": "/p/"}}, NfsVolume(server="s", path="/p-archive")),
+        (
+            {"nfs": {"server": "s", "path": "/p"}, "archive": "/q"},
+            NfsVolume(server="s", path="/q"),
+        ),
+        ({"host_path": "/p"}, HostPathVolume(path="/p-archive")),
+        ({"storage_class": {"name": "c"}}, ClassVolume(storage_class="c", size_gib=20)),
+    ],
+)
+def test_what_the_archive_keeps_lies_beside_the_volume_and_never_in_it(
+    made: Any, volume: dict[str, Any], source: object
+) -> None:
+    cloud, _ = made(volume=volume)
+    assert cloud.archive.source == source
+    assert cloud.archive.claim == contract.ARCHIVE_CLAIM
+
+
 def test_the_cloud_promises_nothing_that_its_owner_has_to_know(made: Any) -> None:
     cloud, _ = made()
     assert cloud.ready == ()
