@@ -1,12 +1,20 @@
 """Where a submission goes: a cluster and its platform, or this machine, which has all one asks."""
 
 import getpass
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from spotrain.cli import wording
 from spotrain.cli.jobs import Jobs
+from spotrain.cli.output import say
 from spotrain.job import Pool
+
+if TYPE_CHECKING:
+    from spotrain.cli.cluster import Cluster
+    from spotrain.cli.code import Packed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,6 +25,8 @@ class Destination:
     """Of jobs that name none; empty: they have to."""
     namespace: str
     researcher: str
+    send_code: "Callable[[Packed], None]"
+    """To where the job's workers find it. Raises UserError."""
 
 
 @contextmanager
@@ -34,13 +44,14 @@ def in_cluster(context: str | None, namespace: str | None) -> Iterator[Destinati
             training_image=platform.training_image,
             namespace=cluster.namespace,
             researcher=whoami(cluster),
+            send_code=lambda packed: _send(cluster, packed),
         )
 
 
 @contextmanager
-def on_this_machine(gpu: str | None) -> Iterator[Destination]:
-    """It has as many made-up GPUs of any type as a job asks for; workers find scripts in the
-    current folder."""
+def on_this_machine(gpu: str | None, folder: Path) -> Iterator[Destination]:
+    """It has as many made-up GPUs of any type as a job asks for; workers find scripts in `folder`,
+    as it is whenever they start."""
     from spotrain.cli.local_jobs import LocalJobs, own_shelf
     from spotrain.cli.local_run import make_settings
     from spotrain.local.pools import pool_of
@@ -49,9 +60,20 @@ def on_this_machine(gpu: str | None) -> Iterator[Destination]:
     shelf = own_shelf()
     pool = pool_of(gpu, gpus_per_node=1 if gpu else 0)
     yield Destination(
-        jobs=LocalJobs(shelf, make_settings(shelf, machines=pool.max_nodes)),
+        jobs=LocalJobs(shelf, make_settings(shelf, workdir=folder, machines=pool.max_nodes)),
         pools=[pool],
         training_image="this-machine",
         namespace=NAMESPACE,
         researcher=getpass.getuser(),
+        send_code=lambda _packed: None,
     )
+
+
+def _send(cluster: "Cluster", packed: "Packed") -> None:
+    """Unless the archive has it already. What is cut off half-way, it throws away."""
+    from spotrain.cli.archive import archive_of
+
+    with archive_of(cluster) as archive:
+        if not archive.has_code(packed.sha256):
+            say(f"sending {wording.size(packed.size)} of code ...")
+            archive.send_code(packed.sha256, packed.file)

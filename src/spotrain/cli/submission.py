@@ -29,6 +29,8 @@ class Submission:
     pools: Sequence[str] = ()
     capacity: CapacityPolicy = "spotThenOnDemand"
     max_dollars: float | None = None
+    workdir: str = ""
+    """Where the script lies; empty: in the image's own working directory."""
 
 
 def build_job(asked: Submission) -> Object:
@@ -100,6 +102,8 @@ def _container(asked: Submission) -> Object:
             for name, value in {**folder, **asked.environment}.items()
         ],
     }
+    if asked.workdir:
+        container["workingDir"] = asked.workdir
     if asked.secrets:
         container["envFrom"] = [{"secretRef": {"name": name}} for name in asked.secrets]
     if asked.size.gpus_per_worker:

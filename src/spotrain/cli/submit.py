@@ -1,11 +1,14 @@
 """`spotrain submit`."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from spotrain.cli import output, wording
+from spotrain.cli.code import code_folder, packed_code
 from spotrain.cli.destination import in_cluster, on_this_machine
 from spotrain.cli.errors import UserError
 from spotrain.cli.options import Context, Format, Local, Namespace, NewName, Output
@@ -30,6 +33,13 @@ def command(
         int | None, typer.Option(min=1, help="Below it the job waits; default: one worker's.")
     ] = None,
     image: Annotated[str | None, typer.Option(help="Default: the platform's own.")] = None,
+    code: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Send it, less what .spotrainignore names; the script lies in it.",
+        ),
+    ] = None,
     env: Annotated[
         list[str] | None, typer.Option("--env", metavar="NAME=VALUE", help="May be repeated.")
     ] = None,
@@ -66,8 +76,11 @@ def command(
         raise UserError(f"--budget {budget:g}: give an amount of dollars above 0.")
     if local and secret:
         raise UserError("--secret: only a cluster has secrets; export its variables here instead.")
-    where = on_this_machine(gpu_type) if local else in_cluster(context, namespace)
-    with where as target:
+    with ExitStack() as opened:
+        packed = opened.enter_context(packed_code(code)) if code else None
+        target = opened.enter_context(
+            on_this_machine(gpu_type, code or Path()) if local else in_cluster(context, namespace)
+        )
         usable = fitting_pools(
             target.pools, gpu=gpu_type, gpus=gpus, names=pool or [], capacity=capacity
         )
@@ -87,11 +100,14 @@ def command(
             pools=pool or [],
             capacity=capacity,
             max_dollars=budget,
+            workdir=code_folder(packed.sha256) if packed and not local else "",
         )
         document = build_job(asked)
         if dry_run:
             write_document(document, name, form)
             return
+        if packed:
+            target.send_code(packed)
         made = target.jobs.create(document)
         if form is Format.table:
             watch = wording.command("status", name, "--watch", local=local)

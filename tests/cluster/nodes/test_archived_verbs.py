@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 
 from spotrain import contract
+from spotrain.kinds import CONFIG_MAPS, JOBS
 from spotrain.local.kubelet import Kubelet, NodeSpec
 from tests.archive.entries import stay, world
 from tests.archive.test_checkpoints import publish
-from tests.cluster.cluster import Namespace
+from tests.cluster.cluster import Namespace, remove
 from tests.cluster.command_line import LIMIT_SECONDS, Person
 from tests.cluster.nodes.archive_pod import ArchivePod
 from tests.cluster.nodes.pods import in_phase, until_gone, until_pod
 from tests.cluster.nodes.test_archive import COUNT, POOL, archive, begin_worker, submit, tell
-from tests.cluster.researchers import admit_researchers
+from tests.cluster.researchers import admit_researchers, offer_pools
 from tests.cluster.server import RESEARCHER_TOKEN
 
 pytestmark = pytest.mark.cluster
@@ -79,3 +80,33 @@ async def test_checkpoints_are_listed_verified_and_pruned(
     assert pruned.out.split() == ["w000001-s00000030"]
     with contextlib.suppress(FileNotFoundError):
         assert list(files[0].parent.iterdir()) == []
+
+
+@pytest.mark.usefixtures("archive")
+async def test_code_is_sent_once_and_the_job_runs_in_it(
+    place: Namespace, kubelet: Kubelet, person: Person
+) -> None:
+    await offer_pools(place.kube)
+    project = person.folder / "project"
+    project.mkdir()
+    (project / "train.py").write_text("print('here')")
+    words = ("--gpus", "1", "--gpu-type", "t4", "--code", "project", "--", "train.py")
+    first = await person.types("submit", "first", *words)
+    assert first.code == 0, first.err
+    assert "sending" in first.err
+    second = await person.types("submit", "second", *words)
+    assert (second.code, second.err) == (0, "")
+    for name in ("first", "second"):
+        job = await place.kube.get(JOBS, place.name, name)
+        (container,) = job["spec"]["replicaSpecs"]["Worker"]["template"]["spec"]["containers"]
+        workdir = container["workingDir"].removeprefix(contract.VOLUME_MOUNT)
+        sent = kubelet.options.folder / "shared" / workdir.lstrip("/") / "train.py"
+        assert sent.read_text() == "print('here')"
+
+    with (project / "large.bin").open("wb") as file:
+        file.truncate(2 * 1000**3)
+    refused = await person.types("submit", "third", *words)
+    assert refused.code == 2
+    assert "large.bin" in refused.err
+    assert (await person.types("list", "-o", "name")).out.split() == ["first", "second"]
+    await remove(place.kube, CONFIG_MAPS, contract.SYSTEM_NAMESPACE, contract.POOLS_CONFIGMAP)
