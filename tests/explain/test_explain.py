@@ -2,7 +2,7 @@
 
 import pytest
 
-from spotrain.explain import Gravity
+from spotrain.explain import Gravity, explain
 from tests.explain.situations import ROWS, Row
 
 every_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -30,3 +30,28 @@ def test_the_graver_cause_comes_first(row: Row) -> None:
     gravities = [cause.gravity for cause in row.scene().explanation().causes]
     assert gravities == sorted(gravities)
     assert all(isinstance(gravity, Gravity) for gravity in gravities)
+
+
+BLIND = {
+    "events": (),
+    "nodes": (),
+    "quotas": (),
+    "claims": None,
+    "pools": None,
+    "prices": None,
+    "definition": None,
+    "controller": None,
+    "autoscaler": None,
+}
+"""What somebody sees who may read nothing but the job and its pods."""
+
+
+@every_row
+def test_whatever_may_not_be_read_something_is_explained(row: Row) -> None:
+    scene = row.scene()
+    for unseen in (BLIND, *({field: nothing} for field, nothing in BLIND.items())):
+        told = dict.fromkeys(unseen, "you may not")
+        found = explain(scene.situation(**unseen, unseen=told))
+        assert found.causes
+        assert found.next_command
+        assert found.paragraph.endswith(f"read it: {', '.join(sorted(told))}.")
