@@ -90,8 +90,8 @@ def test_quotes_after_the_time_say_nothing() -> None:
 @pytest.mark.parametrize(
     ("book", "expected"),
     [
-        pytest.param(PriceBook([pool()], latest=[latest(0.17)]), (0.17, "latest spot price")),
-        pytest.param(PriceBook([pool()]), (0.2, "typical spot price")),
+        pytest.param(PriceBook([pool()], latest=[latest(0.17)]), (0.17, "latest spot")),
+        pytest.param(PriceBook([pool()]), (0.2, "typical spot")),
         pytest.param(PriceBook([pool(typical=None)]), (0.526, "list price")),
         pytest.param(PriceBook([pool(typical=None, listed=0)]), (0.0, "no price")),
         pytest.param(PriceBook([]), (0.0, "no price"), id="the pool is gone"),

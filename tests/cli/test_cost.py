@@ -3,9 +3,10 @@
 The jobs are those of docs/cost.md, whose results a test of that page computes.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,22 @@ from spotrain.archive.records import JobRecord
 from spotrain.cli import cost
 from spotrain.cli.cost_view import document, document_of, draw, tabulate
 from spotrain.cli.costs import Archive, Tariff, cost_of_all, cost_of_job
+from spotrain.cli.local_jobs import ENV_FOLDER, own_shelf
+from spotrain.cli.local_run import make_settings
 from spotrain.cli.main import main
+from spotrain.cli.status_ledger import StatusLedger
 from spotrain.clouds.history import History, Market
 from spotrain.job import Price
-from spotrain.ledger.entries import AnyEntry, GapEntry, StayEntry
+from spotrain.ledger.entries import (
+    AnyEntry,
+    GapEntry,
+    Place,
+    StayEntry,
+    WorldEntry,
+    to_document,
+)
 from tests.archive.served import asking, serving
+from tests.cli import documents
 from tests.docs.test_cost_page import NODES, NOW, PLACE, POOL, QUOTES, at, stays, worlds
 
 MINUTE = timedelta(minutes=1)
@@ -224,3 +236,93 @@ def test_whoever_is_not_logged_in_at_the_cloud_learns_how(
     found = cost.ask_aws([Market("g4dn.xlarge", "us-east-1a")], NOW - 60 * MINUTE, NOW)
     assert found.quotes == ()
     assert "log in to AWS" in found.problem
+
+
+# --- Without an archive --------------------------------------------------------------------------
+
+
+def object_of(name: str, entries: Sequence[AnyEntry], **ledger: Any) -> dict[str, Any]:
+    """The example as an ElasticJob whose status the controller wrote."""
+    job = record(name)
+    worlds_told = [to_document(each) for each in entries if isinstance(each, WorldEntry)]
+    stays_told = [to_document(each) for each in entries if isinstance(each, StayEntry)]
+    return {
+        "metadata": {
+            "name": name,
+            "uid": job.uid,
+            "creationTimestamp": job.created_at.isoformat(),
+        },
+        "status": {
+            "completionTime": job.ended_at.isoformat() if job.ended_at else None,
+            "conditions": [
+                {
+                    "type": "Succeeded",
+                    "status": "True",
+                    "lastTransitionTime": NOW.isoformat(),
+                    "reason": "Done",
+                }
+            ],
+            "history": worlds_told,
+            "ledger": {"since": job.created_at.isoformat(), "stays": stays_told, **ledger},
+        },
+    }
+
+
+def test_the_status_tells_all_but_the_nodes_idle_time() -> None:
+    told = StatusLedger([object_of(job.name, entries) for job, entries in example()])
+    found = cost_of_job(told, TARIFF, "resnet", now=NOW)
+    assert found.jobs[0].cost.amount.usd == pytest.approx(2.60)
+    assert found.jobs[0].cost.saving.fraction == pytest.approx(0.580, abs=0.0005)
+    assert [note for note in found.notes if "no record of 2 of the nodes" in note]
+    bert = cost_of_job(told, TARIFF, "bert", now=NOW)
+    assert {line.use for line in bert.jobs[0].cost.lines} == {"held"}
+
+
+def test_what_the_status_no_longer_lists_is_said_to_lack() -> None:
+    settled = {"until": at("12:30").isoformat()}
+    told = StatusLedger([object_of("resnet", stays("resnet"), settled=settled)])
+    found = cost_of_job(told, TARIFF, "resnet", now=NOW)
+    assert "the last until 2026-11-21 12:30 UTC" in found.notes[-1]
+
+
+def test_a_job_that_no_status_tells_of_is_not_found() -> None:
+    with pytest.raises(NotFound, match="no job gone"):
+        cost_of_job(StatusLedger([]), TARIFF, "gone", now=NOW)
+
+
+def test_jobs_of_this_machine_cost_nothing_and_that_is_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(ENV_FOLDER, str(tmp_path))
+    shelf = own_shelf()
+    added = shelf.add(documents.job("digits", minReplicas=1), make_settings(shelf))
+    place = {"pool": "cpu-local", "zone": "here", "capacity": "on-demand"}
+    created = datetime.now(UTC) - 30 * MINUTE
+    held = StayEntry(
+        pod="digits-worker-0",
+        uid="p",
+        gpus=0,
+        created_at=created,
+        scheduled_at=created,
+        node="node-1",
+        node_created_at=created,
+        place=Place(**place),
+    )
+    ledger = {"since": created.isoformat(), "stays": [to_document(held)]}
+    added.status_file.write_text(json.dumps({"ledger": ledger}))
+    assert typed("cost", "digits", "--local", "-o", "json") == 0
+    said = capsys.readouterr()
+    told = json.loads(said.out)
+    assert told["nodeHours"] == pytest.approx(0.5, abs=0.02)
+    assert told["usd"] == 0
+    assert "nobody has named a price" in said.err
+    assert typed("cost", "gone", "--local") == 4
+    assert "no job gone" in capsys.readouterr().err
+    assert typed("cost", "--local", "-o", "name") == 0
+    assert capsys.readouterr().out.split() == ["digits"]
+
+
+def typed(*words: str) -> int | str | None:
+    with pytest.raises(SystemExit) as ended:
+        main(list(words))
+    return ended.value.code

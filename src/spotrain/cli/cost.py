@@ -1,20 +1,27 @@
 """`spotrain cost`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final
 
 import typer
 
+from spotrain.archive.errors import NotFound
 from spotrain.cli import output
 from spotrain.cli.archive import archive_of
 from spotrain.cli.cluster import Cluster, connected
+from spotrain.cli.cluster_jobs import ClusterJobs
 from spotrain.cli.cost_view import document, document_of, draw, tabulate
-from spotrain.cli.costs import Tariff, cost_of_all, cost_of_job
-from spotrain.cli.errors import UserError
-from spotrain.cli.options import Context, Format, Namespace, Output
+from spotrain.cli.costs import Archive, Costs, Tariff, cost_of_all, cost_of_job
+from spotrain.cli.errors import NO_CLUSTER, NOT_FOUND, UserError
+from spotrain.cli.jobs import Jobs
+from spotrain.cli.local_jobs import LocalJobs, own_shelf
+from spotrain.cli.options import Context, Format, Local, Namespace, Output
 from spotrain.cli.platform import read_platform, read_prices
+from spotrain.cli.status_ledger import StatusLedger
 from spotrain.clouds.history import History, Market, cache_folder, history
+from spotrain.job import parse_job, parse_pools
+from spotrain.local.pools import own_pools
 
 MOST_DAYS: Final = 3650
 
@@ -35,20 +42,24 @@ def command(
     ] = True,
     context: Context = None,
     namespace: Namespace = None,
+    local: Local = False,
     form: Output = Format.table,
 ) -> None:
     """What jobs cost and saved, by pool, zone and capacity type, and what was lost or idle."""
     if not 0 < days <= MOST_DAYS:
         raise UserError(f"--days {days:g}: give days above 0, and at most {MOST_DAYS}.")
     now = datetime.now(UTC)
-    with connected(context, namespace) as cluster:
-        tariff = tariff_of(cluster, ask_cloud=ask_cloud)
-        with archive_of(cluster) as archive:
-            if name is None:
-                since = now - timedelta(days=days)
-                found = cost_of_all(archive, tariff, since=since, now=now)
-            else:
-                found = cost_of_job(archive, tariff, name, now=now)
+
+    def judge(archive: Archive, tariff: Tariff) -> Costs:
+        if name is None:
+            return cost_of_all(archive, tariff, since=now - timedelta(days=days), now=now)
+        return cost_of_job(archive, tariff, name, now=now)
+
+    if local:
+        found = _of_this_machine(judge)
+    else:
+        with connected(context, namespace) as cluster:
+            found = _of_cluster(cluster, judge, ask_cloud=ask_cloud)
     for note in found.notes:
         output.say(note)
     if name is None:
@@ -66,6 +77,40 @@ def command(
             names=[name],
             table=lambda: draw(judged),
         )
+
+
+Judge = Callable[[Archive, Tariff], Costs]
+
+
+def _of_cluster(cluster: Cluster, judge: Judge, *, ask_cloud: bool) -> Costs:
+    """From the archive; where that does not answer, from what the jobs' status has of it."""
+    tariff = tariff_of(cluster, ask_cloud=ask_cloud)
+    try:
+        with archive_of(cluster) as archive:
+            return judge(archive, tariff)
+    except UserError as error:
+        if error.exit_code != NO_CLUSTER:
+            raise
+        output.say(f"{error.message} This is what the jobs' own status tells.")
+    return _of_status(ClusterJobs(cluster), judge, tariff)
+
+
+def _of_this_machine(judge: Judge) -> Costs:
+    shelf = own_shelf()
+    pools = {
+        pool.name: pool
+        for stored in shelf.jobs()
+        for pool in parse_pools(stored.settings().pools) or own_pools(parse_job(stored.document()))
+    }
+    tariff = Tariff(pools=list(pools.values()), latest=(), ask_history=unasked)
+    return _of_status(LocalJobs(shelf), judge, tariff)
+
+
+def _of_status(jobs: Jobs, judge: Judge, tariff: Tariff) -> Costs:
+    try:
+        return judge(StatusLedger(jobs.list()), tariff)
+    except NotFound as error:
+        raise UserError(str(error), exit_code=NOT_FOUND) from None
 
 
 def tariff_of(cluster: Cluster, *, ask_cloud: bool) -> Tariff:

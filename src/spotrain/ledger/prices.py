@@ -17,9 +17,9 @@ class Source(StrEnum):
 
     HISTORY = "spot history"
     """The cloud's own record: the price in force in that zone, for that type, at that time."""
-    LATEST = "latest spot price"
+    LATEST = "latest spot"
     """The prices ConfigMap: the newest spot price, taken for all times that no record covers."""
-    TYPICAL = "typical spot price"
+    TYPICAL = "typical spot"
     """The pools ConfigMap: what the type costs on spot usually, as the stack was built."""
     LIST = "list price"
     """The pools ConfigMap: what on-demand nodes cost; for spot nodes where nobody knows better."""

@@ -1,0 +1,54 @@
+"""The ledger as far as the jobs' own status has it, where there is no archive to be asked."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from spotrain.archive.errors import NotFound
+from spotrain.archive.folder import overlaps
+from spotrain.archive.news import Snapshot, read_job
+from spotrain.archive.records import JobLedger, JobRecord, JobStay
+from spotrain.cli.job_view import view
+from spotrain.kinds import Object
+from spotrain.ledger.entries import GapEntry, NodeEntry, StayEntry
+
+
+class StatusLedger:
+    """In the words of `archive.folder.Folder`: the newest worlds and pods of each job that is
+    there, and no node's life."""
+
+    def __init__(self, documents: Iterable[Object]) -> None:
+        self._snapshots = {found.job.uid: found for found in map(_read, documents)}
+
+    def jobs(self) -> list[JobRecord]:
+        return [snapshot.job for snapshot in self._snapshots.values()]
+
+    def ledger(self, name: str, uid: str = "") -> JobLedger:
+        """Raises NotFound."""
+        for found in self._snapshots.values():
+            if found.job.name == name and uid in ("", found.job.uid):
+                return JobLedger(job=found.job, entries=found.entries)
+        raise NotFound(f"there is no job {name}; `spotrain list` shows which there are.")
+
+    def nodes(
+        self, since: datetime | None = None, until: datetime | None = None
+    ) -> list[NodeEntry]:
+        return []
+
+    def stays(self, since: datetime | None = None, until: datetime | None = None) -> list[JobStay]:
+        return [
+            JobStay(job=snapshot.job.name, job_uid=snapshot.job.uid, stay=entry)
+            for snapshot in self._snapshots.values()
+            for entry in snapshot.entries
+            if isinstance(entry, StayEntry)
+            and overlaps(entry.created_at, entry.ended_at, since, until)
+        ]
+
+
+def _read(document: Object) -> Snapshot:
+    """With a gap where the status keeps older entries as sums only."""
+    found = read_job(document)
+    account = view(document).status.ledger
+    if account is None or account.settled is None:
+        return found
+    gap = GapEntry(of=StayEntry.kind, since=account.since, until=account.settled.until)
+    return Snapshot(job=found.job, entries=(gap, *found.entries))
