@@ -54,7 +54,8 @@ class Budget(Section):
     """What the job may cost."""
 
     max_dollars: Annotated[float, Field(gt=0)] | None = None
-    """dollars after which the job is stopped; absent: no limit"""
+    """dollars that the job may cost, by estimate, before it saves and is suspended; absent: no
+    limit"""
 
 
 class SchedulingPolicy(Section):
