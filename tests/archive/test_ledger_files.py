@@ -1,6 +1,7 @@
 """The ledger on the volume: every entry once, the last word counts, a crash costs nothing."""
 
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,8 @@ from hypothesis import strategies as st
 from spotrain.archive import json_lines, layout
 from spotrain.archive.folder import Folder
 from spotrain.archive.ledger_files import LedgerFiles
-from spotrain.archive.news import KEPT_IN_STATUS, read_job
-from spotrain.ledger.entries import AnyEntry, GapEntry, NodeEntry, Place, WorldEntry
+from spotrain.archive.news import KEPT_IN_STATUS, Snapshot, read_job
+from spotrain.ledger.entries import AnyEntry, GapEntry, MetricsEntry, NodeEntry, Place, WorldEntry
 from tests.archive.entries import at, job_object, snapshot, stay, world
 
 FILE = layout.ledger_file("digits", "u1")
@@ -189,3 +190,38 @@ def test_entries_come_oldest_first(tmp_path: Path) -> None:
     LedgerFiles(tmp_path).keep(snapshot(stay(3), world(2), world(1)), NOW)
     times = [e.published_at if isinstance(e, WorldEntry) else e.created_at for e in kept(tmp_path)]  # type: ignore[union-attr]
     assert times == sorted(times)
+
+
+def telling(minutes: float, *, condition: str = "") -> Snapshot:
+    """A job whose script tells of its loss, as long after its creation."""
+    told = job_object(condition=condition)
+    moment = datetime.fromisoformat(told["metadata"]["creationTimestamp"])
+    moment += timedelta(minutes=minutes)
+    step = int(minutes * 60)
+    told["status"]["progress"] = {
+        "at": moment.isoformat(),
+        "step": step,
+        "metrics": {"loss": 1 / (1 + step)},
+    }
+    return read_job(told)
+
+
+def metrics(folder: Path) -> list[MetricsEntry]:
+    return [entry for entry in kept(folder) if isinstance(entry, MetricsEntry)]
+
+
+def test_metrics_are_kept_once_a_minute_and_the_last_ones_always(tmp_path: Path) -> None:
+    files = LedgerFiles(tmp_path)
+    for quarter in range(13):
+        files.keep(telling(quarter / 4), NOW)
+    LedgerFiles(tmp_path).keep(telling(3.25, condition="Succeeded"), NOW)
+    assert [entry.step for entry in metrics(tmp_path)] == [0, 60, 120, 180, 195]
+    assert metrics(tmp_path)[1].values == {"loss": 1 / 61}
+
+
+def test_metrics_of_a_long_job_are_thinned_as_it_ages(tmp_path: Path) -> None:
+    files = LedgerFiles(tmp_path)
+    day = 24 * 60
+    for minute in range(9 * day, 9 * day + 120):
+        files.keep(telling(minute), NOW)
+    assert len(metrics(tmp_path)) == 5  # one in 26 minutes: a five hundredth of nine days

@@ -1,5 +1,8 @@
 """What the status says of training, and how often it may say it."""
 
+import math
+from dataclasses import replace
+
 import pytest
 
 from spotrain.controller.progress import report
@@ -74,3 +77,13 @@ def test_restarts_inside_the_pods_are_counted_and_never_forgotten() -> None:
     assert first.status.restarts.in_place == 2
     forgetful = seen(world=world(restarts=0), status=first.status)
     assert reconcile(job(), forgetful, after(1)).status.restarts.in_place == 2
+
+
+def test_metrics_come_with_the_step_and_only_what_a_status_can_hold() -> None:
+    told = {f"m{number}": float(number) for number in range(40)}
+    told |= {"loss": 0.5, "gone": math.nan, "x" * 64: 1.0}
+    observed = seen(world=replace(world(4, 3, step=120), metrics=told), status=status())
+    written = report(observed, after(15)).progress
+    assert written is not None
+    assert written.metrics is not None
+    assert list(written.metrics) == [*(f"m{number}" for number in range(25, 40)), "loss"]

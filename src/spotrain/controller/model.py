@@ -1,5 +1,6 @@
 """The vocabulary of `reconcile`: what it sees of the world; what it decides is in `plan`."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal
@@ -160,6 +161,8 @@ class WorldView:
     """The newest worlds, in seconds of the coordinator's clock."""
     clock_began: datetime | None = None
     """When that clock was at 0."""
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    """What the script last told of its training."""
 
 
 @dataclass(frozen=True)

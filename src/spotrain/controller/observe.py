@@ -197,6 +197,7 @@ def view_world(report: JobReport, *, clock: float, now: datetime) -> WorldView:
         awaits_first_step=report.awaits_first_step,
         chapters=report.history,
         clock_began=now - timedelta(seconds=clock),
+        metrics=report.metrics,
     )
 
 

@@ -2,13 +2,17 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from math import isfinite
 from typing import Final
 
-from spotrain.controller.model import Observed
+from spotrain.controller.model import Observed, WorldView
 from spotrain.controller.status import Progress, WorldStatus
 
 REFRESH_SECONDS: Final = 15
 """A step takes a fraction of a second; a write for each would drown the API server."""
+
+MOST_METRICS: Final = 16
+LONGEST_NAME: Final = 63
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,7 @@ def report(observed: Observed, now: datetime, *, last: bool = False) -> Report:
         return Report(before, progress, growths)
     if seen.size == 0:  # no world trains; the last one may have come further than was written
         is_news = last and seen.step > (progress.step if progress else 0)
-        return Report(before, Progress(seen.step, now) if is_news else progress, growths)
+        return Report(before, _progress(seen, now) if is_news else progress, growths)
     world = before
     if before is None or seen.number > before.number:
         world = WorldStatus(seen.number, seen.size, seen.since, seen.step)
@@ -41,4 +45,14 @@ def report(observed: Observed, now: datetime, *, last: bool = False) -> Report:
     fresh_until = progress and progress.at + timedelta(seconds=REFRESH_SECONDS)
     if fresh_until and now < fresh_until and world == before and not last:
         return Report(world, progress, growths, look_again=fresh_until)
-    return Report(world, Progress(seen.step, now), growths)
+    return Report(world, _progress(seen, now), growths)
+
+
+def _progress(seen: WorldView, now: datetime) -> Progress:
+    """A script may tell of as much as it likes; the status keeps what was named last."""
+    fit = {
+        name: value
+        for name, value in seen.metrics.items()
+        if isfinite(value) and len(name) <= LONGEST_NAME
+    }
+    return Progress(seen.step, now, dict(list(fit.items())[-MOST_METRICS:]) or None)

@@ -112,6 +112,8 @@ class Progress(_Part):
 
     step: int
     at: datetime
+    metrics: Mapping[str, float] | None = None
+    """What the script told with it, a few finite numbers by name; None: nothing."""
 
 
 @dataclass(frozen=True)
