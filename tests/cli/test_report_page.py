@@ -7,7 +7,7 @@ from datetime import timedelta
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spotrain.cli.report_page.curves import draw_metrics, draw_speed
@@ -187,6 +187,8 @@ def test_what_has_diverged_is_left_out_of_a_curve() -> None:
     assert (curves[0].points, curves[0].first, curves[0].last) == (2, "1", "2")
 
 
+@example(0.0, 5e-324)
+@example(137438953473.0, 6.103515625e-05)
 @given(st.floats(-1e12, 1e12), st.floats(0, 1e12))
 def test_numbers_on_an_axis_reach_from_below_to_above(low: float, spread: float) -> None:
     high = low + spread

@@ -8,6 +8,8 @@ from typing import Final
 from spotrain.ledger.time_split import Span
 
 MOST_TICKS: Final = 7
+LEAST: Final = 1e-300
+"""Below it floats lose their digits: it counts as 0."""
 _STEPS: Final = (
     *(1, 2, 5, 10, 15, 30),
     *(60 * minutes for minutes in (1, 2, 5, 10, 15, 30)),
@@ -63,7 +65,8 @@ def number_ticks(low: float, high: float, *, most: int = 4, whole: bool = False)
     """Round numbers from at or below `low` to at or above `high`."""
     size = max(abs(low), abs(high))
     # Numbers that hardly differ are drawn as one: an axis cannot have more digits than they have.
-    spread = high - low if high - low > 1e-9 * size else size or 1.0
+    if (spread := high - low) <= max(1e-9 * size, LEAST):
+        spread = size if size > LEAST else 1.0
     least = 10.0 ** math.floor(math.log10(spread / most))
     step = next(least * by for by in (1, 2, 5, 10, 20) if spread / (least * by) <= most)
     if whole:
