@@ -11,6 +11,7 @@ from components.aws.addons.cluster_addons import ClusterAddOns, ClusterAddOnsArg
 from components.aws.autoscaler.autoscaler import Autoscaler, AutoscalerArgs
 from components.aws.autoscaler.flags import AutoscalerShape
 from components.aws.cluster.cluster import Cluster, ClusterArgs, ClusterShape
+from components.aws.drill_role import DrillRole, DrillRoleArgs
 from components.aws.images import Images, ImagesArgs
 from components.aws.network.network import Network, NetworkArgs
 from components.aws.nodes.gpu_pool import GpuPool, PoolShape
@@ -52,6 +53,8 @@ class AwsCloudArgs:
     """None: what containers say stays on their nodes."""
     notify: tuple[str, ...]
     """E-mail addresses of whom alerts are told."""
+    drills: bool
+    """Let AWS interrupt spot nodes when somebody asks for it."""
     tags: Mapping[str, str]
 
 
@@ -118,6 +121,7 @@ class AwsCloud(pulumi.ComponentResource):
                 "vpcId": network.vpc_id,
                 "privateSubnetIds": pulumi.Output.all(*network.private_subnet_ids.values()),
                 **storage.outputs,
+                **self._drill_role(network, nodes.pools),
             },
         )
         self.register_outputs({})
@@ -205,18 +209,28 @@ class AwsCloud(pulumi.ComponentResource):
         )
         return Notifications("notifications", args, self._child).receiver
 
+    def _drill_role(
+        self, network: Network, pools: Sequence[GpuPool]
+    ) -> dict[str, pulumi.Input[str | list[str]]]:
+        """As an output; nothing where nobody asked for it."""
+        if not self._args.drills:
+            return {}
+        args = DrillRoleArgs(
+            region=self._args.network.region,
+            account=network.account,
+            spot_groups=_scaling_groups(pools, contract.CAPACITY_SPOT),
+            tags=self._args.tags,
+        )
+        return {"drillRole": DrillRole("drill", args, self._child).arn}
+
     def _autoscaler(
         self, cluster: Cluster, pools: Sequence[GpuPool], after: Resources
     ) -> Autoscaler:
-        def groups(capacity: str) -> list[pulumi.Output[str]]:
-            chosen = [pool for pool in pools if pool.pool.capacity == capacity]
-            return [name for pool in chosen for name in pool.scaling_group_names]
-
         args = AutoscalerArgs(
             shape=self._args.autoscaler,
             cluster=cluster.reference,
-            spot_groups=groups(contract.CAPACITY_SPOT),
-            on_demand_groups=groups(contract.CAPACITY_ON_DEMAND),
+            spot_groups=_scaling_groups(pools, contract.CAPACITY_SPOT),
+            on_demand_groups=_scaling_groups(pools, contract.CAPACITY_ON_DEMAND),
             after=after,
             tags=self._args.tags,
         )
@@ -225,3 +239,8 @@ class AwsCloud(pulumi.ComponentResource):
     def _images(self) -> ImageReferences:
         args = ImagesArgs(bases=self._args.image_bases, tags=self._args.tags)
         return Images("images", args, self._child).references
+
+
+def _scaling_groups(pools: Sequence[GpuPool], capacity: str) -> list[pulumi.Output[str]]:
+    chosen = [pool for pool in pools if pool.pool.capacity == capacity]
+    return [name for pool in chosen for name in pool.scaling_group_names]

@@ -60,6 +60,7 @@ def aws_args(settings: "AwsSettings", tags: Tags) -> AwsCloudArgs:
         budget=_budget(settings),
         container_log_days=watch.log_days if watch.logs else None,
         notify=watch.notify,
+        drills=settings.drills,
         tags=tags,
     )
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from spotrain import contract
 from stacks.aws import addon_rules, manager_room, network_rules, pool_rules, storage_rules
 from stacks.aws.arns import SSO_ROLE, role_command
 from stacks.aws.services import service_catalog
@@ -117,6 +118,18 @@ def somebody_decides_on_messages(settings: "AwsSettings") -> Iterator[Problem]:
         )
 
 
+def drills_need_spot_nodes(settings: "AwsSettings") -> Iterator[Problem]:
+    is_spot = [pool.capacity == contract.CAPACITY_SPOT for pool in settings.pools]
+    if settings.drills and not any(is_spot):
+        yield Problem(
+            path="drills",
+            value="true",
+            rule="false, where no pool is spot",
+            reason="AWS takes back spot nodes only, and a role for none of them cannot be written",
+            next_step="remove drills, or set capacity: spot for a pool",
+        )
+
+
 def messages_reach_nobody(settings: "AwsSettings") -> Iterator[str]:
     """Addresses that are reserved for examples."""
     told = {"observability.notify": settings.observability.notify}
@@ -142,4 +155,5 @@ RULES = (
     storage_rules.problems,
     images_are_built_or_named,
     somebody_decides_on_messages,
+    drills_need_spot_nodes,
 )

@@ -162,3 +162,7 @@ class AwsSettings(PlatformSettings):
     """Metrics, logs and messages, on request."""
     budget: Budget | None = None
     """A monthly limit of which people are told; default none."""
+    drills: Flag = False
+    """A role with which AWS's Fault Injection Service takes back spot nodes of this cluster, when
+    somebody asks for it by `spotrain drill --real` (docs/operations.md); default false. The stack
+    output `drillRole` names it. Costs nothing but the drills: $0.10 a minute of one."""

@@ -21,6 +21,7 @@ REASONS: Mapping[str, str] = {
     "block-storage-driver-ebs-csi-controller-sa": "attaches the metrics' disk to managers",
     "cluster-identity": "the control plane attaches its network interfaces, and checks its key",
     "container-logs-identity": "writes what containers say to one log group, on request",
+    "drill": "takes back spot nodes of this stack for `spotrain drill --real`, on request",
     "network-flow-logs": "writes the records of connections, when a stack asks for them",
     "node-addons-network-aws-node": "the pod network attaches addresses to nodes",
     "notifications-identity": "Alertmanager tells people, by one topic, on request",

@@ -92,6 +92,7 @@ CAN = [
     *[(verb, PODS, JOBS, "") for verb in ("get", "list", "watch", "delete")],
     ("get", f"{PODS}:log", JOBS, "digits-worker-0"),
     ("create", f"{PODS}:portforward", JOBS, "digits-worker-0"),
+    ("create", f"{PODS}:eviction", JOBS, "digits-worker-0"),
     ("get", "persistentvolumeclaims", JOBS, contract.VOLUME_CLAIM),
     ("list", "events", JOBS, ""),
     ("list", "resourcequotas", JOBS, ""),

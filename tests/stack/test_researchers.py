@@ -25,6 +25,7 @@ MORE_THAN_READING = {
     "elasticjobs": {"create", "update", "patch", "delete"},
     "elasticjobs/scale": {"update", "patch"},
     "pods": {"delete"},
+    "pods/eviction": {"create"},
     "pods/portforward": {"create"},
     "secrets": {"create"},
 }

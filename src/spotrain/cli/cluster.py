@@ -131,6 +131,28 @@ class Cluster:
             options["preconditions"] = {"uid": uid}
         self._ask("DELETE", kind, self._place(namespace), name, body=options)
 
+    def send(
+        self,
+        method: str,
+        kind: Kind,
+        name: str,
+        *,
+        namespace: str,
+        subresource: str = "",
+        body: Mapping[str, Any],
+    ) -> Object:
+        """Any other request, as somebody else has planned it; patches are merge patches."""
+        is_patch = method == "PATCH"
+        return self._ask(
+            method,
+            kind,
+            namespace,
+            name,
+            subresource=subresource,
+            body=body,
+            as_type="application/merge-patch+json" if is_patch else "application/json",
+        )
+
     def _place(self, namespace: str | None) -> str:
         return self.namespace if namespace is None else namespace
 
@@ -141,6 +163,7 @@ class Cluster:
         namespace: str,
         name: str = "",
         *,
+        subresource: str = "",
         parameters: Mapping[str, str] | None = None,
         body: Mapping[str, Any] | None = None,
         as_type: str = "application/json",
@@ -149,14 +172,14 @@ class Cluster:
         with _reached(self.server):
             response = self.http.request(
                 method,
-                kind.path(namespace, name),
+                kind.path(namespace, name, subresource),
                 params=parameters,
                 content=None if body is None else json.dumps(body),
                 headers={"Content-Type": as_type},
             )
         found = _json(response)
         if response.is_error or not isinstance(found, dict):
-            request = Request(method, kind, namespace, name or called, self.server)
+            request = Request(method, kind, namespace, name or called, self.server, subresource)
             raise refusal(request, response.status_code, found)
         return found
 

@@ -31,6 +31,7 @@ VERBS: Final[Mapping[str, str]] = {
     "scale": "Change the number of GPUs of a job while it trains.",
     "delete": "Remove jobs; what they wrote under output/ stays.",
     "cost": "What jobs cost and saved, by pool, zone and capacity type, and what was lost or idle.",
+    "drill": "Interrupt a job for real, and say what that cost and whether it is within limits.",
     "report": "A job as one HTML page: worlds, lost time, throughput, metrics, cost, checkpoints.",
     "doctor": "Check what would keep jobs from running, before money is spent: 1 if something "
     "would.",
@@ -96,8 +97,8 @@ def spotrain(
 ) -> None:
     """Train on spot GPUs: submit jobs, follow them, and see what they cost.
 
-    `spotrain VERB --help` tells what a verb takes. Exit codes: 0 ok, 1 the job failed, 2 wrong
-    usage, 3 no cluster or no permission, 4 not found, 5 the name is taken, 130 Ctrl-C.
+    `spotrain VERB --help` tells what a verb takes. Exit codes: 0 ok, 1 the job or the drill failed,
+    2 wrong usage, 3 no cluster or no permission, 4 not found, 5 the name is taken, 130 Ctrl-C.
     """
 
 

@@ -39,6 +39,7 @@ class Request:
     namespace: str
     name: str = ""
     server: str = ""
+    subresource: str = ""
 
     @property
     def what(self) -> str:
@@ -71,10 +72,17 @@ def refusal(request: Request, status: int, body: Any) -> UserError:
                 "--context.",
                 exit_code=NO_CLUSTER,
             )
-        case 409 if request.method == "POST":
+        case 409 if request.method == "POST" and not request.subresource:
             return Taken(f"there is already one of the name: {request.what}.")
         case 409:
             return Taken(f"{request.what} was changed by somebody else meanwhile; try again.")
+        case 429 if request.subresource == "eviction":
+            return UserError(
+                f"{request.what} may not be evicted now: its disruption budget allows no fewer "
+                "workers (podDisruptionBudget and minReplicas of the job). Wait until all of its "
+                "workers train, or scale it up.",
+                exit_code=CONFLICT,
+            )
         case 400 | 422:
             return UserError(f"the API server refuses {request.what}: {message}", exit_code=USAGE)
     return UserError(

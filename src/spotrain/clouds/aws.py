@@ -61,16 +61,16 @@ _REFRESHER: Final = _Asker(
     credentials=f"check the pod identity association of {IDENTITY}; a pod older than it has none",
     unreached="the next run asks again; if none succeeds, check the way from the pod to EC2",
 )
-_LOG_IN: Final = "log in to AWS (aws sso login), or set AWS_PROFILE"
+LOG_IN: Final = "log in to AWS (aws sso login), or set AWS_PROFILE"
 _PERSON: Final = _Asker(
     error=NoHistory,
     steps={
         "UnauthorizedOperation": "ask for the right ec2:DescribeSpotPriceHistory",
         "RequestLimitExceeded": "try again in a minute",
         "OptInRequired": "the region is not switched on for this account",
-        **dict.fromkeys(("AuthFailure", "ExpiredToken", "RequestExpired"), _LOG_IN),
+        **dict.fromkeys(("AuthFailure", "ExpiredToken", "RequestExpired"), LOG_IN),
     },
-    credentials=_LOG_IN,
+    credentials=LOG_IN,
     unreached="check the network, and that the region is one of AWS",
 )
 
@@ -99,7 +99,7 @@ def spot_history(
     try:
         ec2 = connect(region)
     except BotoCoreError as error:
-        raise NoHistory(f"no way to ask EC2: {_line(error)}. Next: {_LOG_IN}.") from error
+        raise NoHistory(f"no way to ask EC2: {line(error)}. Next: {LOG_IN}.") from error
     return list(_ask(ec2, types, zones, _PERSON, StartTime=since, EndTime=until))
 
 
@@ -126,13 +126,13 @@ def _ask(
     except ClientError as error:
         code = error.response.get("Error", {}).get("Code", "")
         step = asker.steps.get(code, "see the message")
-        raise asker.error(f"EC2 tells no spot prices: {_line(error)} Next: {step}.") from error
+        raise asker.error(f"EC2 tells no spot prices: {line(error)} Next: {step}.") from error
     except LOGGED_OUT as error:
         step = asker.credentials
-        raise asker.error(f"EC2 tells no spot prices: {_line(error)}. Next: {step}.") from error
+        raise asker.error(f"EC2 tells no spot prices: {line(error)}. Next: {step}.") from error
     except BotoCoreError as error:
         step = asker.unreached
-        raise asker.error(f"EC2 was not reached: {_line(error)} Next: {step}.") from error
+        raise asker.error(f"EC2 was not reached: {line(error)} Next: {step}.") from error
 
 
 def _quotes(records: Sequence[Mapping[str, Any]]) -> Iterator[Quote]:
@@ -148,5 +148,5 @@ def _quotes(records: Sequence[Mapping[str, Any]]) -> Iterator[Quote]:
             )
 
 
-def _line(error: Exception) -> str:
+def line(error: Exception) -> str:
     return " ".join(str(error).split())

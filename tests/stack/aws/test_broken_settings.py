@@ -73,6 +73,12 @@ BROKEN = [
     pytest.param(change("zones.0", "us-east-1-bos-1a"), "zones[0]", "local", id="local-zone"),
     pytest.param(change("zones.1", "us-east-1a"), "zones[1]", "each zone once", id="zone-twice"),
     pytest.param(change("zones", ["us-east-1a"]), "zones", "at least two zones", id="one-zone"),
+    pytest.param(
+        both(change("drills", True), pool(capacity="on-demand")),
+        "drills",
+        "no pool is spot",
+        id="drills-without-spot",
+    ),
     pytest.param(change("region", "us-esat-1"), "region", "did you mean 'us-east-1'", id="region"),
     pytest.param(
         change("managers.min_nodes", 9), "managers.min_nodes", "max_nodes, 3", id="min-over-max"

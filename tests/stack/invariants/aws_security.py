@@ -81,6 +81,19 @@ def only_named_pods_and_services_assume_a_role(built: Built) -> Iterator[str]:
 
 
 @on_aws
+def only_own_spot_nodes_can_be_interrupted(built: Built) -> Iterator[str]:
+    """By the scaling group's name, which EC2 itself writes on its instances."""
+    for place, policy in policies(built).items():
+        for statement in policy["Statement"]:
+            if "ec2:SendSpotInstanceInterruptions" not in _listed(statement["Action"]):
+                continue
+            equals = statement.get("Condition", {}).get("StringEquals", {})
+            groups = _listed(equals.get("aws:ResourceTag/aws:autoscaling:groupName"))
+            if not groups or any("*" in group or "on-demand" in group for group in groups):
+                yield f"{place} can interrupt other nodes than those of spot pools: {groups}"
+
+
+@on_aws
 def no_endpoint_is_open_to_the_world(built: Built) -> Iterator[str]:
     for resource in built.recording.resources:
         for key in ("publicAccessCidrs", "cidrIpv4", "cidrBlocks", "ingress"):

@@ -34,6 +34,11 @@ SECURITY = [
         replace(":Role", "cluster", "assumeRolePolicy", "aws:SourceAccount", "aws:Something"),
     ),
     Mutation(
+        "only_own_spot_nodes_can_be_interrupted",
+        "the nodes of everybody",
+        replace(":RolePolicy", "drill", "policy", "aws:autoscaling:groupName", "Name"),
+    ),
+    Mutation(
         "no_endpoint_is_open_to_the_world",
         "the API for everybody",
         put(PLANE, "cluster", "publicAccessCidrs", ["0.0.0.0/0"]),
