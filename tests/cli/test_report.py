@@ -23,7 +23,7 @@ from spotrain.cli.main import main
 from spotrain.cli.report_page.page import render
 from spotrain.cli.report_page.story import Story
 from spotrain.cli.report_page.verdict import judge
-from spotrain.cli.status_archive import StatusArchive
+from spotrain.cli.status_ledger import StatusLedger
 from spotrain.cli.stories import gather
 from spotrain.kinds import Object
 from spotrain.ledger.entries import AnyEntry, to_document
@@ -111,7 +111,7 @@ def test_checkpoints_are_asked_for_where_the_job_writes(archive: Folder) -> None
 def test_without_the_archive_a_job_is_told_by_its_own_status() -> None:
     document = told_by_itself(rich())
     story = gather(
-        StatusArchive([document]),
+        StatusLedger([document]),
         TARIFF,
         rich().job.name,
         document=document,

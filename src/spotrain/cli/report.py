@@ -26,7 +26,7 @@ from spotrain.cli.job_view import view
 from spotrain.cli.options import Context, JobName, Local, Namespace
 from spotrain.cli.refusals import NotThere
 from spotrain.cli.report_page.story import Story
-from spotrain.cli.status_archive import SHORT_MEMORY, StatusArchive
+from spotrain.cli.status_ledger import SHORT_MEMORY, StatusLedger
 from spotrain.cli.stories import gather
 from spotrain.job import Pool, parse_pools
 from spotrain.kinds import Object
@@ -132,7 +132,7 @@ def story_in_cluster(cluster: Cluster, name: str, tariff: Tariff) -> Story:
             raise unknown(gone, error) from None
         remark = f"Without the archive, what is older is missing: {SHORT_MEMORY}. {error.message}"
     story = gather(
-        StatusArchive([document]),
+        StatusLedger([document]),
         tariff,
         name,
         document=document,
@@ -168,7 +168,7 @@ def story_of_this_machine(name: str) -> Story:
         pools = own_pools(job) if job else ()
     volume = Path(settings.volumes.get(contract.VOLUME_CLAIM, shelf.volume))
     return gather(
-        StatusArchive([document]),
+        StatusLedger([document]),
         Tariff(pools=pools, latest=(), ask_history=unasked),
         name,
         document=document,

@@ -5,11 +5,13 @@ from datetime import datetime
 
 from spotrain.archive.errors import NotFound
 from spotrain.archive.folder import overlaps
-from spotrain.archive.news import Snapshot, read_job
+from spotrain.archive.news import KEPT_IN_STATUS, Snapshot, read_job
 from spotrain.archive.records import JobLedger, JobRecord, JobStay
 from spotrain.cli.job_view import view
 from spotrain.kinds import Object
 from spotrain.ledger.entries import GapEntry, NodeEntry, StayEntry
+
+SHORT_MEMORY = f"its status keeps the newest {KEPT_IN_STATUS} worlds and pods that have ended"
 
 
 class StatusLedger:
