@@ -71,7 +71,7 @@ Archive(
         archive=cloud.archive,
         image=cloud.images.controller,
         kubernetes=cloud.kubernetes,
-        after=(*platform.system, *volumes.ready),
+        after=(*cloud.ready, *platform.system, *volumes.ready),
     ),
 )
 

@@ -16,7 +16,7 @@ from stacks.preview import ROOT
 from stacks.schema import parse
 from stacks.stack_file import read_config
 
-COST_PAGE, README = ROOT / "docs" / "cost.md", ROOT / "README.md"
+COST_PAGE, README = ROOT / "docs" / "stack-cost.md", ROOT / "README.md"
 INSTANCES = [pytest.param(i, id=i.name) for i in gpu_catalog().types.values()]
 
 
