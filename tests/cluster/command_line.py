@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,4 +61,6 @@ class Person:
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
+            # A shell that runs the tests in its background has it ignored, and that is inherited.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
