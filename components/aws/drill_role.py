@@ -43,7 +43,8 @@ class DrillRole(pulumi.ComponentResource):
             tags=dict(args.tags),
             opts=child,
         )
-        instances = pulumi.Output.concat(f"arn:aws:ec2:{args.region}:", args.account, ":instance/*")
+        # Of this account, whose role it is; which of them, the condition says.
+        instances = f"arn:aws:ec2:{args.region}:*:instance/*"
         interrupting = policies.allow(
             ["ec2:SendSpotInstanceInterruptions"],
             [instances],  # nodes have no names before they are there

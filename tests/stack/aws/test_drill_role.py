@@ -31,7 +31,7 @@ def test_the_fault_injection_service_of_this_account_interrupts_spot_nodes_and_n
     assert right == {
         "Effect": "Allow",
         "Action": ["ec2:SendSpotInstanceInterruptions"],
-        "Resource": [f"arn:aws:ec2:{REGION}:{ACCOUNT}:instance/*"],
+        "Resource": [f"arn:aws:ec2:{REGION}:*:instance/*"],
         "Condition": {"StringEquals": {"aws:ResourceTag/aws:autoscaling:groupName": list(GROUPS)}},
     }
     role = find.one(made, "aws:iam/role:Role")
