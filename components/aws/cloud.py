@@ -121,7 +121,7 @@ class AwsCloud(pulumi.ComponentResource):
                 "vpcId": network.vpc_id,
                 "privateSubnetIds": pulumi.Output.all(*network.private_subnet_ids.values()),
                 **storage.outputs,
-                **self._drill_role(network, nodes.pools),
+                **self._drill_role(network, cluster, nodes.pools),
             },
         )
         self.register_outputs({})
@@ -210,7 +210,7 @@ class AwsCloud(pulumi.ComponentResource):
         return Notifications("notifications", args, self._child).receiver
 
     def _drill_role(
-        self, network: Network, pools: Sequence[GpuPool]
+        self, network: Network, cluster: Cluster, pools: Sequence[GpuPool]
     ) -> dict[str, pulumi.Input[str | list[str]]]:
         """As an output; nothing where nobody asked for it."""
         if not self._args.drills:
@@ -218,6 +218,7 @@ class AwsCloud(pulumi.ComponentResource):
         args = DrillRoleArgs(
             region=self._args.network.region,
             account=network.account,
+            cluster_arn=cluster.reference.arn,
             spot_groups=_scaling_groups(pools, contract.CAPACITY_SPOT),
             tags=self._args.tags,
         )

@@ -16,6 +16,7 @@ OWN_GROUP = "aws:ResourceTag/aws:autoscaling:groupName"
 class DrillRoleArgs:
     region: str
     account: pulumi.Input[str]
+    cluster_arn: pulumi.Output[str]
     spot_groups: Sequence[pulumi.Input[str]]
     """Names of the scaling groups whose instances may be interrupted."""
     tags: Mapping[str, str]
@@ -43,11 +44,10 @@ class DrillRole(pulumi.ComponentResource):
             tags=dict(args.tags),
             opts=child,
         )
-        # Of this account, whose role it is; which of them, the condition says.
-        instances = f"arn:aws:ec2:{args.region}:*:instance/*"
         interrupting = policies.allow(
             ["ec2:SendSpotInstanceInterruptions"],
-            [instances],  # nodes have no names before they are there
+            # Nodes have no names before they are there.
+            [policies.ec2_resources(args.cluster_arn, "instance")],
             conditions={"StringEquals": {OWN_GROUP: list(args.spot_groups)}},
         )
         rights = aws.iam.RolePolicy(

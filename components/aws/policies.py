@@ -82,3 +82,13 @@ def pod_trust(
         },
     }
     return document([statement])
+
+
+def ec2_resources(cluster_arn: pulumi.Output[str], kind: str) -> pulumi.Output[str]:
+    """Every resource of a kind in the cluster's partition, region and account."""
+
+    def every(arn: str) -> str:
+        _, partition, _, region, account, _ = arn.split(":", 5)
+        return f"arn:{partition}:ec2:{region}:{account}:{kind}/*"
+
+    return cluster_arn.apply(every)

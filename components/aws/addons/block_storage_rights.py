@@ -24,7 +24,7 @@ def driver_statements(
     """
 
     def every(kind: str) -> pulumi.Output[str]:
-        return cluster_arn.apply(lambda arn: ec2_resources(arn, kind))
+        return policies.ec2_resources(cluster_arn, kind)
 
     ours = {f"aws:ResourceTag/{key}": value for key, value in tags.items()}
     node = {"aws:ResourceTag/eks:cluster-name": cluster_name}
@@ -44,9 +44,3 @@ def driver_statements(
         policies.allow(move, [every("volume")], conditions={"StringEquals": ours}),
         policies.allow(move, [every("instance")], conditions={"StringEquals": node}),
     ]
-
-
-def ec2_resources(cluster_arn: str, kind: str) -> str:
-    """Every resource of a kind in the cluster's partition, region and account."""
-    _, partition, _, region, account, _ = cluster_arn.split(":", 5)
-    return f"arn:{partition}:ec2:{region}:{account}:{kind}/*"

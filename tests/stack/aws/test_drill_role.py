@@ -14,6 +14,7 @@ from stacks.schema import parse
 from stacks.stack_file import read_config, stack_names
 
 ACCOUNT, REGION = "123456789012", "us-east-1"
+CLUSTER = f"arn:aws:eks:{REGION}:{ACCOUNT}:cluster/dev"
 GROUPS = ("eks-gpu-t4-a", "eks-gpu-t4-b")
 
 
@@ -23,7 +24,13 @@ def test_the_fault_injection_service_of_this_account_interrupts_spot_nodes_and_n
     def program() -> None:
         groups = [pulumi.Output.from_input(group) for group in GROUPS]
         account = pulumi.Output.from_input(ACCOUNT)
-        args = DrillRoleArgs(region=REGION, account=account, spot_groups=groups, tags=tags)
+        args = DrillRoleArgs(
+            region=REGION,
+            account=account,
+            cluster_arn=pulumi.Output.from_input(CLUSTER),
+            spot_groups=groups,
+            tags=tags,
+        )
         DrillRole("drill", args)
 
     made = build(program)
@@ -31,7 +38,7 @@ def test_the_fault_injection_service_of_this_account_interrupts_spot_nodes_and_n
     assert right == {
         "Effect": "Allow",
         "Action": ["ec2:SendSpotInstanceInterruptions"],
-        "Resource": [f"arn:aws:ec2:{REGION}:*:instance/*"],
+        "Resource": [f"arn:aws:ec2:{REGION}:{ACCOUNT}:instance/*"],
         "Condition": {"StringEquals": {"aws:ResourceTag/aws:autoscaling:groupName": list(GROUPS)}},
     }
     role = find.one(made, "aws:iam/role:Role")
