@@ -5,6 +5,7 @@ import pulumi_kubernetes as k8s
 
 from components.cloud import Volume
 from components.platform.controller_pod import managers_first
+from components.pod_security import confined, run_as_owner
 from spotrain import contract
 
 LABELS = {"app.kubernetes.io/name": contract.ARCHIVE_NAME}
@@ -22,14 +23,7 @@ def archive_pod(
             automount_service_account_token=True,  # its account says no: only who asks gets one
             affinity=k8s.core.v1.AffinityArgs(node_affinity=managers_first()),
             termination_grace_period_seconds=STOP_SECONDS,
-            security_context=k8s.core.v1.PodSecurityContextArgs(
-                run_as_non_root=True,
-                run_as_user=contract.JOB_UID,
-                # Opens a fresh volume to this user, where the driver knows how to.
-                fs_group=contract.JOB_UID,
-                fs_group_change_policy="OnRootMismatch",
-                seccomp_profile=k8s.core.v1.SeccompProfileArgs(type="RuntimeDefault"),
-            ),
+            security_context=run_as_owner(),
             containers=[_container(image, namespace, shared=shared, archive=archive)],
             volumes=[
                 _claimed("shared", shared),
@@ -66,11 +60,7 @@ def _container(
             requests={"cpu": "50m", "memory": "128Mi", "ephemeral-storage": "64Mi"},
             limits={"memory": "1Gi", "ephemeral-storage": "256Mi"},
         ),
-        security_context=k8s.core.v1.SecurityContextArgs(
-            allow_privilege_escalation=False,
-            read_only_root_filesystem=True,
-            capabilities=k8s.core.v1.CapabilitiesArgs(drop=["ALL"]),
-        ),
+        security_context=confined(),
         volume_mounts=[
             k8s.core.v1.VolumeMountArgs(
                 name="shared",

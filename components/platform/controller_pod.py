@@ -3,6 +3,7 @@
 import pulumi
 import pulumi_kubernetes as k8s
 
+from components.pod_security import confined, run_as
 from spotrain import contract
 
 LABELS = {"app.kubernetes.io/name": contract.CONTROLLER_NAME}
@@ -38,11 +39,7 @@ def controller_pod(
                 )
             ],
             termination_grace_period_seconds=STOP_SECONDS,
-            security_context=k8s.core.v1.PodSecurityContextArgs(
-                run_as_non_root=True,
-                run_as_user=contract.JOB_UID,
-                seccomp_profile=k8s.core.v1.SeccompProfileArgs(type="RuntimeDefault"),
-            ),
+            security_context=run_as(contract.JOB_UID),
             containers=[
                 _container(image, _environment(job_namespace, max_gpus_per_researcher)),
             ],
@@ -114,11 +111,7 @@ def _container(
             # No limit on the processor: a controller that is slowed down lets worlds break.
             limits={"memory": "512Mi", "ephemeral-storage": "256Mi"},
         ),
-        security_context=k8s.core.v1.SecurityContextArgs(
-            allow_privilege_escalation=False,
-            read_only_root_filesystem=True,
-            capabilities=k8s.core.v1.CapabilitiesArgs(drop=["ALL"]),
-        ),
+        security_context=confined(),
         volume_mounts=[k8s.core.v1.VolumeMountArgs(name="tmp", mount_path="/tmp")],
     )
 

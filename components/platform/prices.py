@@ -12,6 +12,7 @@ import pulumi_kubernetes as k8s
 
 from components.cloud import Cloud, PriceSource
 from components.manifest import Manifest, ManifestArgs
+from components.pod_security import confined, run_as
 from spotrain import contract
 
 LABELS = {"app.kubernetes.io/name": contract.PRICES_REFRESHER}
@@ -95,11 +96,7 @@ class Prices(pulumi.ComponentResource):
         return k8s.core.v1.PodSpecArgs(
             service_account_name=contract.PRICES_REFRESHER,
             restart_policy="Never",  # the pod of a failed run stays, with its log
-            security_context=k8s.core.v1.PodSecurityContextArgs(
-                run_as_non_root=True,
-                run_as_user=contract.JOB_UID,
-                seccomp_profile=k8s.core.v1.SeccompProfileArgs(type="RuntimeDefault"),
-            ),
+            security_context=run_as(contract.JOB_UID),
             containers=[self._container(source)],
         )
 
@@ -116,11 +113,7 @@ class Prices(pulumi.ComponentResource):
             resources=k8s.core.v1.ResourceRequirementsArgs(
                 requests={"cpu": "50m", "memory": "128Mi"}, limits={"memory": "256Mi"}
             ),
-            security_context=k8s.core.v1.SecurityContextArgs(
-                allow_privilege_escalation=False,
-                read_only_root_filesystem=True,
-                capabilities=k8s.core.v1.CapabilitiesArgs(drop=["ALL"]),
-            ),
+            security_context=confined(),
         )
 
 

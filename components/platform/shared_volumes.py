@@ -9,7 +9,7 @@ import pulumi_kubernetes as k8s
 
 from components.cloud import ClassVolume, CsiVolume, HostPathVolume, NfsVolume, Volume
 from components.platform.job_namespace import LONGEST_GOODBYE
-from spotrain import contract
+from components.pod_security import confined, run_as_owner
 
 SIZE = "1Ti"
 """Kubernetes wants a number; a file system that is there has the size that it has."""
@@ -143,14 +143,7 @@ class SharedVolumes(pulumi.ComponentResource):
         return k8s.core.v1.PodSpecArgs(
             restart_policy="Never",  # what failed can then still be read
             automount_service_account_token=False,
-            security_context=k8s.core.v1.PodSecurityContextArgs(
-                run_as_non_root=True,
-                run_as_user=contract.JOB_UID,
-                # Opens a fresh volume to this user, where the driver knows how to.
-                fs_group=contract.JOB_UID,
-                fs_group_change_policy="OnRootMismatch",
-                seccomp_profile=k8s.core.v1.SeccompProfileArgs(type="RuntimeDefault"),
-            ),
+            security_context=run_as_owner(),
             volumes=[k8s.core.v1.VolumeArgs(name="shared", persistent_volume_claim=source)],
             containers=[
                 k8s.core.v1.ContainerArgs(
@@ -163,11 +156,7 @@ class SharedVolumes(pulumi.ComponentResource):
                     resources=k8s.core.v1.ResourceRequirementsArgs(
                         requests={"cpu": "50m", "memory": "64Mi"}, limits={"memory": "128Mi"}
                     ),
-                    security_context=k8s.core.v1.SecurityContextArgs(
-                        allow_privilege_escalation=False,
-                        read_only_root_filesystem=True,
-                        capabilities=k8s.core.v1.CapabilitiesArgs(drop=["ALL"]),
-                    ),
+                    security_context=confined(),
                 )
             ],
         )

@@ -6,9 +6,10 @@ import pytest
 
 from components.platform import job_network
 from spotrain import contract
-from spotrain.archive.settings import Settings, SettingsError
+from spotrain.archive.settings import Settings
 from spotrain.controller.network import build_network_policy
 from spotrain.controller.network import labels as labels_of
+from spotrain.controller.variables import SettingsError
 from stacks.recorder import Recording
 from tests.controller.builders import job
 from tests.stack.network_model import Place, Policy, may_connect

@@ -17,6 +17,7 @@ from components.aws.autoscaler.access import AutoscalerAccess, AutoscalerAccessA
 from components.aws.autoscaler.flags import NAMESPACE, AutoscalerShape, flags, priorities
 from components.aws.pod_role import PodRole, PodRoleArgs
 from components.aws.reference import ClusterReference
+from components.pod_security import confined, run_as
 
 NAME = "cluster-autoscaler"
 PORT = 8085
@@ -152,11 +153,7 @@ class Autoscaler(pulumi.ComponentResource):
                 )
                 for key in ("topology.kubernetes.io/zone", "kubernetes.io/hostname")
             ],
-            security_context=k8s.core.v1.PodSecurityContextArgs(
-                run_as_non_root=True,
-                run_as_user=65534,
-                seccomp_profile=k8s.core.v1.SeccompProfileArgs(type="RuntimeDefault"),
-            ),
+            security_context=run_as(65534),
             containers=[self._container()],
         )
 
@@ -177,11 +174,7 @@ class Autoscaler(pulumi.ComponentResource):
             resources=k8s.core.v1.ResourceRequirementsArgs(
                 requests={"cpu": "100m", "memory": "400Mi"}, limits={"memory": "800Mi"}
             ),
-            security_context=k8s.core.v1.SecurityContextArgs(
-                allow_privilege_escalation=False,
-                read_only_root_filesystem=True,
-                capabilities=k8s.core.v1.CapabilitiesArgs(drop=["ALL"]),
-            ),
+            security_context=confined(),
         )
 
 

@@ -22,6 +22,7 @@ from components.aws.watch.container_logs_settings import (
     STATE,
     settings,
 )
+from components.pod_security import confined
 from spotrain import contract
 
 LABELS = {"app.kubernetes.io/name": NAME}
@@ -175,11 +176,7 @@ def _container(group: pulumi.Output[str]) -> k8s.core.v1.ContainerArgs:
         resources=k8s.core.v1.ResourceRequirementsArgs(
             requests={"cpu": "50m", "memory": "64Mi"}, limits={"memory": "256Mi"}
         ),
-        security_context=k8s.core.v1.SecurityContextArgs(
-            allow_privilege_escalation=False,
-            read_only_root_filesystem=True,
-            capabilities=k8s.core.v1.CapabilitiesArgs(drop=["ALL"]),
-        ),
+        security_context=confined(),
         volume_mounts=[
             mount("logs", "/var/log"),
             mount("state", STATE, read_only=False),
