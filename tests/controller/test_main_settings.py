@@ -6,7 +6,8 @@ import pytest
 
 from spotrain import contract
 from spotrain.controller.probes import answering, respond
-from spotrain.controller.settings import Settings, SettingsError
+from spotrain.controller.settings import Settings
+from spotrain.controller.variables import SettingsError
 
 
 def test_without_a_setting_every_namespace_is_served_on_the_contracts_ports() -> None:

@@ -5,27 +5,24 @@ import contextlib
 import fcntl
 import logging
 import os
-import signal
-import sys
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, Final
+from typing import Final
 
 import httpx2
 import uvicorn
 from lightkube import KubeConfig
 from lightkube.config import client_adapter
-from lightkube.core.exceptions import ConfigError
 
 from spotrain.archive import code, layout
 from spotrain.archive.file_work import FileWork, Pulse
 from spotrain.archive.ledger_keeper import LedgerKeeper
 from spotrain.archive.log_keeper import LogKeeper
 from spotrain.archive.server import Archive, Service
-from spotrain.archive.settings import Settings, SettingsError
-from spotrain.controller import logs
+from spotrain.archive.settings import Settings
 from spotrain.controller.connection import connected
+from spotrain.controller.process import run_process
 
 logger = logging.getLogger(__name__)
 
@@ -118,7 +115,7 @@ async def _sweep(settings: Settings) -> None:
 class _Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Signals are for `_until_signal`."""
+        """Signals are for `run_process`."""
         yield
 
 
@@ -137,27 +134,5 @@ async def _serve(service: Service, settings: Settings) -> None:
     await _Server(config).serve()
 
 
-async def _until_signal(work: Coroutine[Any, Any, None]) -> None:
-    task = asyncio.ensure_future(work)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-    with contextlib.suppress(asyncio.CancelledError):
-        await task
-
-
 def main() -> int:
-    try:
-        settings = Settings.read(os.environ)
-    except SettingsError as error:
-        print(error, file=sys.stderr)
-        return 2
-    logs.begin(settings.log_level)
-    try:
-        asyncio.run(_until_signal(run(settings)))
-    except ConfigError as error:
-        logger.critical("no cluster to work for: %s; run in a pod or set KUBECONFIG.", error)
-        return 2
-    except Exception:
-        logger.exception("this process ends; the next one goes on where it was")
-        return 1
-    return 0
+    return run_process(Settings.read, run, farewell="the next one goes on where it was")

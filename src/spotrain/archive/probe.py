@@ -6,7 +6,8 @@ import http.client
 import os
 import sys
 
-from spotrain.archive.settings import ENV_ADDRESS, Settings, SettingsError, read_port
+from spotrain.archive.settings import ENV_ADDRESS, Settings, own_port
+from spotrain.controller.variables import SettingsError
 
 SECONDS = 4.0
 
@@ -15,7 +16,7 @@ def main(arguments: list[str]) -> int:
     """0: well. 1: not, and why on standard output."""
     try:
         address = os.environ.get(ENV_ADDRESS, Settings.address)
-        connection = http.client.HTTPConnection(address, read_port(os.environ), timeout=SECONDS)
+        connection = http.client.HTTPConnection(address, own_port(os.environ), timeout=SECONDS)
         connection.request("GET", "/healthz", headers={"Host": "localhost"})
         answer = connection.getresponse()
         told = answer.read().decode()

@@ -7,16 +7,12 @@ from pathlib import Path
 from typing import Final
 
 from spotrain import contract
+from spotrain.controller.variables import SettingsError, read_log_level, read_port
 
 ENV_FOLDER: Final = "SPOTRAIN_ARCHIVE_FOLDER"
 ENV_OUTPUT: Final = "SPOTRAIN_OUTPUT_FOLDER"
 ENV_ADDRESS: Final = "SPOTRAIN_ARCHIVE_ADDRESS"
 ENV_PORT: Final = "SPOTRAIN_ARCHIVE_PORT"
-ENV_LOG_LEVEL: Final = "SPOTRAIN_LOG_LEVEL"
-
-
-class SettingsError(ValueError):
-    """A variable with a value that cannot be used; the message names both, and the rule."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,19 +41,13 @@ class Settings:
                 f"{contract.ENV_JOB_NAMESPACE} is empty: one archive keeps one namespace's jobs; "
                 "name it."
             )
-        level = environment.get(ENV_LOG_LEVEL, cls.log_level).upper()
-        if level not in ("DEBUG", "INFO", "WARNING", "ERROR"):
-            raise SettingsError(
-                f"{ENV_LOG_LEVEL}={level!r} is no level of logging; "
-                "use DEBUG, INFO, WARNING or ERROR."
-            )
         return cls(
             namespace=namespace,
             folder=Path(environment.get(ENV_FOLDER, cls.folder)),
             output=Path(environment.get(ENV_OUTPUT, cls.output)),
             address=_loopback(environment.get(ENV_ADDRESS, cls.address)),
-            port=read_port(environment),
-            log_level=level,
+            port=own_port(environment),
+            log_level=read_log_level(environment, cls.log_level),
         )
 
 
@@ -74,9 +64,6 @@ def _loopback(text: str) -> str:
     return str(address)
 
 
-def read_port(environment: Mapping[str, str]) -> int:
+def own_port(environment: Mapping[str, str]) -> int:
     """Raises SettingsError."""
-    text = environment.get(ENV_PORT, str(Settings.port))
-    if text.isdecimal() and 0 < int(text) < 65536:
-        return int(text)
-    raise SettingsError(f"{ENV_PORT}={text!r} is no port, a number from 1 to 65535; correct it.")
+    return read_port(environment, ENV_PORT, Settings.port)

@@ -1,25 +1,19 @@
 """The process in the cluster: the probes, the port for agents, and the work of whoever leads."""
 
 import asyncio
-import contextlib
 import logging
-import os
-import signal
 import socket
 import ssl
-import sys
-from collections.abc import Coroutine
-from typing import Any, Final
+from typing import Final
 
-from lightkube.core.exceptions import ConfigError
-
-from spotrain.controller import logs, trust
+from spotrain.controller import trust
 from spotrain.controller.connection import connected
 from spotrain.controller.kube import FAULTS, Kube
 from spotrain.controller.lease import Leadership, new_identity
 from spotrain.controller.meters import Meters
 from spotrain.controller.probes import answering
-from spotrain.controller.settings import Settings, SettingsError
+from spotrain.controller.process import run_process
+from spotrain.controller.settings import Settings
 from spotrain.controller.term import Term
 from spotrain.coordinator.connection import AgentConnection
 from spotrain.coordinator.listener import listening, turn_away
@@ -106,33 +100,11 @@ class Controller:
 
 
 async def run(settings: Settings) -> None:
-    """Until SIGTERM or SIGINT."""
+    """Never returns."""
     meters = Meters()
     async with connected(meters.asked) as kube, connected(meters.asked) as lease:
-        await _until_signal(Controller(kube, settings, meters, lease=lease).run())
-
-
-async def _until_signal(work: Coroutine[Any, Any, None]) -> None:
-    task = asyncio.ensure_future(work)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-    with contextlib.suppress(asyncio.CancelledError):
-        await task
+        await Controller(kube, settings, meters, lease=lease).run()
 
 
 def main() -> int:
-    try:
-        settings = Settings.read(os.environ)
-    except SettingsError as error:
-        print(error, file=sys.stderr)
-        return 2
-    logs.begin(settings.log_level)
-    try:
-        asyncio.run(run(settings))
-    except ConfigError as error:
-        logger.critical("no cluster to work for: %s; run in a pod or set KUBECONFIG.", error)
-        return 2
-    except Exception:
-        logger.exception("this process ends; another takes over")
-        return 1
-    return 0
+    return run_process(Settings.read, run, farewell="another takes over")

@@ -8,17 +8,13 @@ from ipaddress import ip_address
 from typing import Final
 
 from spotrain import contract
+from spotrain.controller.variables import SettingsError, read_log_level, read_port
 
 ENV_COORDINATOR_PORT: Final = "SPOTRAIN_COORDINATOR_PORT"
 ENV_LISTEN_ADDRESS: Final = "SPOTRAIN_LISTEN_ADDRESS"
 ENV_PROBE_PORT: Final = "SPOTRAIN_METRICS_PORT"
 ENV_NODE_LOST_SECONDS: Final = "SPOTRAIN_NODE_LOST_SECONDS"
-ENV_LOG_LEVEL: Final = "SPOTRAIN_LOG_LEVEL"
 ENV_NAMESPACED: Final = "SPOTRAIN_NAMESPACED"
-
-
-class SettingsError(ValueError):
-    """A variable with a value that cannot be used; the message names both, and the rule."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,12 +46,6 @@ class Settings:
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> "Settings":
         """Raises SettingsError."""
-        level = environment.get(ENV_LOG_LEVEL, cls.log_level).upper()
-        if level not in ("DEBUG", "INFO", "WARNING", "ERROR"):
-            raise SettingsError(
-                f"{ENV_LOG_LEVEL}={level!r} is no level of logging; "
-                "use DEBUG, INFO, WARNING or ERROR."
-            )
         namespace = environment.get(contract.ENV_JOB_NAMESPACE, "").strip()
         is_namespaced = _flag(environment, ENV_NAMESPACED)
         if is_namespaced and not namespace:
@@ -66,12 +56,12 @@ class Settings:
         return cls(
             namespace=namespace,
             is_namespaced=is_namespaced,
-            coordinator_port=_port(environment, ENV_COORDINATOR_PORT, cls.coordinator_port),
+            coordinator_port=read_port(environment, ENV_COORDINATOR_PORT, cls.coordinator_port),
             listen_address=_address(environment, ENV_LISTEN_ADDRESS, cls.listen_address),
-            probe_port=_port(environment, ENV_PROBE_PORT, cls.probe_port),
+            probe_port=read_port(environment, ENV_PROBE_PORT, cls.probe_port),
             node_lost_seconds=_seconds(environment, ENV_NODE_LOST_SECONDS, cls.node_lost_seconds),
             max_gpus_per_researcher=_whole(environment, contract.ENV_MAX_GPUS),
-            log_level=level,
+            log_level=read_log_level(environment, cls.log_level),
         )
 
 
@@ -90,13 +80,6 @@ def _address(environment: Mapping[str, str], name: str, default: str) -> str:
         raise SettingsError(
             f"{name}={text!r} is no IP address; give one such as {default} or ::."
         ) from None
-
-
-def _port(environment: Mapping[str, str], name: str, default: int) -> int:
-    text = environment.get(name, str(default))
-    if text.isdecimal() and 0 < int(text) < 65536:
-        return int(text)
-    raise SettingsError(f"{name}={text!r} is no port, a number from 1 to 65535; correct it.")
 
 
 def _whole(environment: Mapping[str, str], name: str) -> int | None:
