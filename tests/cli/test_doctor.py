@@ -10,6 +10,7 @@ from spotrain.cli import doctor
 from spotrain.cli.main import main
 from spotrain.cli.preflight import Eks, ask_cloud, find_eks
 from spotrain.doctor.finding import Finding, Verdict, fail, passed, warn
+from tests.clouds.logged_out import log_out
 from tests.doctor.answers import pool
 
 WELL = passed("pools", "t4-spot.")
@@ -121,11 +122,7 @@ def test_another_cloud_is_said_not_to_be_looked_at() -> None:
 
 
 def test_who_is_not_logged_in_is_told_how(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
-        monkeypatch.setenv(name, str(tmp_path / "none"))
+    log_out(monkeypatch, tmp_path)
     (found,) = ask_cloud([pool()], images=(), eks=Eks(profile="team"))
     assert (found.check, found.verdict) == ("cloud credentials", Verdict.fail)
     assert "team" in found.said

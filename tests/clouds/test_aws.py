@@ -11,6 +11,7 @@ from moto import mock_aws
 
 from spotrain.clouds.aws import PRODUCTS, connect, spot_quotes
 from spotrain.clouds.prices import RefreshError
+from tests.clouds.logged_out import log_out
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 TYPES, ZONES = ("g4dn.xlarge", "g4dn.2xlarge"), ("us-east-1a", "us-east-1b")
@@ -114,11 +115,7 @@ def test_a_refusal_half_way_gives_no_half_answer(ec2: Any, answers: Any) -> None
 def test_a_pod_without_identity_is_told_where_it_comes_from(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
-        monkeypatch.setenv(name, str(tmp_path / "none"))
+    log_out(monkeypatch, tmp_path)
     with pytest.raises(RefreshError, match="pod identity association"):
         spot_quotes(connect("us-east-1"), TYPES, ZONES, now=NOON)
 

@@ -11,6 +11,7 @@ from moto import mock_aws
 
 from spotrain.clouds.account import Account, Quota, Refused, Subnet
 from spotrain.clouds.aws_account import SPOT_ROLE, Clients, ask_account, clients
+from tests.clouds.logged_out import log_out
 
 REGION, CLUSTER = "us-east-1", "dev"
 TYPES = ("g4dn.xlarge", "g4dn.2xlarge")
@@ -149,11 +150,7 @@ def test_a_refused_answer_keeps_its_code(aws: None) -> None:
 def test_who_has_no_credentials_is_asked_nothing_more(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
-        monkeypatch.setenv(name, str(tmp_path / "none"))
+    log_out(monkeypatch, tmp_path)
     asked: list[str] = []
     real = clients(REGION)
 

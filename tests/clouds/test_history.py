@@ -16,6 +16,7 @@ from spotrain.clouds import aws
 from spotrain.clouds.history import KEPT, History, Market, NoHistory, cache_folder, history
 from spotrain.ledger.entries import Place
 from spotrain.ledger.prices import PriceBook, Quote, Source
+from tests.clouds.logged_out import log_out
 
 NOW = datetime(2026, 11, 21, 15, 30, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -267,11 +268,7 @@ def test_a_person_who_is_refused_is_told_what_to_do(answers: Any, code: str, ste
 
 
 def test_who_is_not_logged_in_is_told_how(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
-        monkeypatch.setenv(name, str(tmp_path / "none"))
+    log_out(monkeypatch, tmp_path)
     with pytest.raises(NoHistory, match="log in to AWS"):
         of_ec2()
     monkeypatch.setenv("AWS_PROFILE", "gone")

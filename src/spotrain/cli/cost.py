@@ -16,7 +16,7 @@ from spotrain.cli.costs import Archive, Costs, Tariff, cost_of_all, cost_of_job
 from spotrain.cli.errors import NO_CLUSTER, NOT_FOUND, UserError
 from spotrain.cli.jobs import Jobs
 from spotrain.cli.local_jobs import LocalJobs, own_shelf
-from spotrain.cli.options import Context, Format, Local, Namespace, Output
+from spotrain.cli.options import AskCloud, Context, Format, Local, Namespace, Output
 from spotrain.cli.platform import read_platform, read_prices
 from spotrain.cli.status_ledger import StatusLedger
 from spotrain.clouds.history import History, Market, cache_folder, history
@@ -33,13 +33,7 @@ def command(
     days: Annotated[
         float, typer.Option(help="Without a name: jobs that were there in the last so many days.")
     ] = 7.0,
-    ask_cloud: Annotated[
-        bool,
-        typer.Option(
-            "--history/--no-history",
-            help="Ask the cloud what spot cost at the time, with your own credentials.",
-        ),
-    ] = True,
+    ask_cloud: AskCloud = True,
     context: Context = None,
     namespace: Namespace = None,
     local: Local = False,

@@ -81,16 +81,8 @@ class JobView:
 
     @property
     def steps_per_second(self) -> float | None:
-        """Of the present world, from its first step on; None until it has done two."""
-        world = self._present
-        if world is None or None in (world.first_step_at, world.last_step_at, world.last_step):
-            return None
-        assert world.first_step_at
-        assert world.last_step_at
-        assert world.last_step is not None
-        seconds = (world.last_step_at - world.first_step_at).total_seconds()
-        steps = world.last_step - (world.restored_step or 0) - 1
-        return steps / seconds if seconds > 0 and steps > 0 else None
+        """Of the present world; None until it has done two."""
+        return self._present.steps_per_second if self._present else None
 
     @property
     def samples_per_second(self) -> float | None:

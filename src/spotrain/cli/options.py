@@ -48,6 +48,14 @@ Local = Annotated[
     bool, typer.Option("--local", help="The jobs on this machine instead of a cluster's.")
 ]
 
+AskCloud = Annotated[
+    bool,
+    typer.Option(
+        "--history/--no-history",
+        help="Ask the cloud what spot cost at the time, with your own credentials.",
+    ),
+]
+
 
 class Format(StrEnum):
     """How an answer is written to stdout."""

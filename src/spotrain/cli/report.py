@@ -23,7 +23,7 @@ from spotrain.cli.cost import tariff_of, unasked
 from spotrain.cli.costs import Tariff
 from spotrain.cli.errors import NOT_FOUND, UserError
 from spotrain.cli.job_view import view
-from spotrain.cli.options import Context, JobName, Local, Namespace
+from spotrain.cli.options import AskCloud, Context, JobName, Local, Namespace
 from spotrain.cli.refusals import NotThere
 from spotrain.cli.report_page.story import Story
 from spotrain.cli.status_ledger import SHORT_MEMORY, StatusLedger
@@ -47,13 +47,7 @@ def command(
         ),
     ] = None,
     show: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
-    ask_cloud: Annotated[
-        bool,
-        typer.Option(
-            "--history/--no-history",
-            help="Ask the cloud what spot cost at the time, with your own credentials.",
-        ),
-    ] = True,
+    ask_cloud: AskCloud = True,
     local: Local = False,
     context: Context = None,
     namespace: Namespace = None,

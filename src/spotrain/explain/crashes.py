@@ -52,7 +52,7 @@ def find_full_disks(case: Case) -> Iterator[Cause]:
     if "ephemeral" in told.lower() and not case.status.finished:
         yield Cause(
             reason="DiskUsedUp",
-            gravity=Gravity.NOTED if case.trains else Gravity.BLOCKED,
+            gravity=case.blocked,
             said=f"Its node put a worker out: {ended(told)} Write large files to the shared volume "
             "or an emptyDir of known size, not into the container.",
             command=case.kubectl(f"edit elasticjob {case.name}"),
@@ -89,7 +89,7 @@ def _crash_loop(case: Case, pod: PodView, told: str) -> Cause:
     times = "once" if total == 1 else f"{total} times"
     return Cause(
         reason="CrashLoop",
-        gravity=Gravity.NOTED if case.trains else Gravity.BLOCKED,
+        gravity=case.blocked,
         said=f"Its training has failed {times}{at}; {forgiven} failures are forgiven. {pod.name}: "
         f"{_ending(pod)}{retry}",
         command=case.logs("--worker", pod.index),

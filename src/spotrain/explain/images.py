@@ -109,7 +109,7 @@ def _slow_pull(case: Case, pod: PodView, *, slow: bool) -> Cause:
         )
     return Cause(
         reason="ImagePulling",
-        gravity=Gravity.NOTED if case.trains else Gravity.COMING,
+        gravity=case.unless_it_trains(Gravity.COMING),
         said=f"{pod.name} has been pulling its image, {image}, since {since}.",
         command=f"spotrain status {case.name}",
     )

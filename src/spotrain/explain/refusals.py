@@ -75,7 +75,7 @@ def find_turn(case: Case) -> Iterator[Cause]:
     for reason, (gravity, command) in steps.items():
         message = _obstacle(case, reason)
         if message:
-            gravity = Gravity.NOTED if case.trains else gravity
+            gravity = case.unless_it_trains(gravity)
             said = f"{INTRODUCTION[reason]}{ended(message)}"
             yield Cause(reason=reason, gravity=gravity, said=said, command=command)
 
@@ -91,7 +91,7 @@ def find_refused_pods(case: Case) -> Iterator[Cause]:
     elif condition.reason != QUOTA:
         yield Cause(
             reason=FAILED_CREATE,
-            gravity=Gravity.NOTED if case.trains else Gravity.BLOCKED,
+            gravity=case.blocked,
             said=f"The cluster refuses its pods: {ended(refusal)}",
             command=case.kubectl(f"edit elasticjob {case.name}"),
         )
@@ -127,7 +127,7 @@ def _quota(case: Case, exceeded: re.Match[str]) -> Cause:
         )
     return Cause(
         reason=QUOTA,
-        gravity=Gravity.NOTED if case.trains else Gravity.WAITING,
+        gravity=case.unless_it_trains(Gravity.WAITING),
         said=f"The quota {name} of the namespace is used up ({told}). It starts by itself when "
         "other jobs leave enough, or when the quota is raised.",
         command=case.kubectl(f"describe resourcequota {name}"),

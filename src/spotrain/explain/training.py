@@ -94,7 +94,7 @@ def find_losses(case: Case) -> Iterator[Cause]:
     back = case.trains and case.job and case.status.workers.ready >= case.job.replicas
     yield Cause(
         reason=reason,
-        gravity=Gravity.NOTED if case.trains else Gravity.COMING,
+        gravity=case.unless_it_trains(Gravity.COMING),
         said=f"{said} {'It has been' if back else 'It is'} replaced; no failure is counted.",
         command=f"spotrain status {case.name}",
     )

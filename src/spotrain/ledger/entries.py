@@ -80,6 +80,15 @@ class WorldEntry(CamelCase):
     def key(self) -> tuple[str, str]:
         return self.kind, str(self.number)
 
+    @property
+    def steps_per_second(self) -> float | None:
+        """From its first step on; None until it has done two."""
+        if self.first_step_at is None or self.last_step_at is None or self.last_step is None:
+            return None
+        seconds = (self.last_step_at - self.first_step_at).total_seconds()
+        steps = self.last_step - (self.restored_step or 0) - 1
+        return steps / seconds if seconds > 0 and steps > 0 else None
+
 
 @dataclass(frozen=True, kw_only=True)
 class StayEntry(CamelCase):

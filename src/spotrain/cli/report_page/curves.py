@@ -65,15 +65,6 @@ class Curve:
     height: float = TOP + HEIGHT
 
 
-def steps_per_second(world: WorldEntry) -> float | None:
-    """From its first step on; None until it has done two."""
-    if world.first_step_at is None or world.last_step_at is None or world.last_step is None:
-        return None
-    seconds = (world.last_step_at - world.first_step_at).total_seconds()
-    steps = world.last_step - (world.restored_step or 0) - 1
-    return steps / seconds if seconds > 0 and steps > 0 else None
-
-
 def draw_speed(story: Story) -> Speed | None:
     """Samples a second, or steps where a script tells of no samples. None: nothing was measured."""
     counts_samples = all(world.samples_per_step > 0 for world in story.worlds if world.last_step)
@@ -81,7 +72,7 @@ def draw_speed(story: Story) -> Speed | None:
     measured = [
         (world, rate * (world.samples_per_step if counts_samples else 1))
         for world in story.worlds
-        if (rate := steps_per_second(world)) is not None
+        if (rate := world.steps_per_second) is not None
     ]
     if not measured:
         return None

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Final
 
 from spotrain.archive.records import CheckpointRecord
-from spotrain.cli.report_page.curves import steps_per_second
 from spotrain.cli.report_page.moments import lasted, moment
 from spotrain.cli.report_page.places import REST, UNKNOWN, Colours, place_name
 from spotrain.cli.report_page.scale import number
@@ -178,7 +177,7 @@ def world_table(story: Story) -> Table:
 
 
 def _world_row(world: WorldEntry, until: datetime) -> tuple[str, ...]:
-    rate = steps_per_second(world)
+    rate = world.steps_per_second
     speed = rate * world.samples_per_step if rate else 0.0
     return (
         str(world.number),
