@@ -16,6 +16,7 @@ class Part:
     """A lock file of what only this benchmark's peers need; it is installed beside the project."""
     needs_cluster: bool = False
     """etcd and kube-apiserver."""
+    needs_kubectl: bool = False
     also: tuple[str, ...] = ()
     """Other names for it: it measures several things in one run."""
 
@@ -38,6 +39,14 @@ PARTS: Final = (
         about="a thousand agents of a hundred jobs on one coordinator",
         module="bench.coordinator",
         minutes=3,
+    ),
+    Part(
+        name="command",
+        about="how long a person waits for spotrain, beside kubectl",
+        module="bench.command",
+        minutes=4,
+        needs_cluster=True,
+        needs_kubectl=True,
     ),
     Part(
         name="checkpoints",

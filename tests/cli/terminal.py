@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -53,14 +53,21 @@ class Terminal:
 CTRL_C = b"\x03"
 
 
+SPOTRAIN = (sys.executable, "-m", "spotrain.cli")
+
+
 @contextmanager
 def terminal(
-    *words: str, folder: Path, environment: Mapping[str, str], columns: int = 80
+    *words: str,
+    folder: Path,
+    environment: Mapping[str, str],
+    columns: int = 80,
+    program: Sequence[str] = SPOTRAIN,
 ) -> Iterator[Terminal]:
     """`spotrain` with these words; it is killed where it has not ended with the context."""
     screen, other = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "spotrain.cli", *words],
+        [*program, *words],
         cwd=folder,
         env={**environment, "TERM": "xterm-256color", "COLUMNS": str(columns), "LINES": "40"},
         stdin=other,

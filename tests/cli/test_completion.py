@@ -1,20 +1,26 @@
 """What a real shell completes."""
 
+import json
 import os
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 
 from spotrain.cli.local_jobs import ENV_FOLDER
 from spotrain.local.shelf import Settings, Shelf
 from tests.cli.documents import job
+from tests.cli.terminal import Terminal, terminal
 
 SCRIPTS = Path(sys.executable).parent
 
 
-def completed(folder: Path, *words: str) -> list[str]:
+def completed(folder: Path, *words: str, **more: str) -> list[str]:
     """What bash offers for the last word."""
     typed = " ".join(f"'{word}'" for word in ("spotrain", *words))
     script = f"""
@@ -27,6 +33,7 @@ def completed(folder: Path, *words: str) -> list[str]:
         "PATH": f"{SCRIPTS}:{os.environ['PATH']}",
         "HOME": str(folder),
         ENV_FOLDER: str(folder),
+        **more,
     }
     done = subprocess.run(
         ["bash", "-c", script], env=environment, capture_output=True, text=True, check=True
@@ -50,3 +57,80 @@ def test_the_shell_completes_verbs_options_and_names(folder: Path) -> None:
 
 def test_without_a_cluster_nothing_is_offered_and_nothing_said(folder: Path) -> None:
     assert completed(folder, "status", "dig") == []
+
+
+@contextmanager
+def bash(folder: Path, **more: str) -> Iterator[Terminal]:
+    """An interactive shell that has loaded the completion, at its first prompt."""
+    (folder / "rc").write_text('PS1="\\$ "\neval "$(_SPOTRAIN_COMPLETE=source_bash spotrain)"\n')
+    environment = {
+        "PATH": f"{SCRIPTS}:{os.environ['PATH']}",
+        "HOME": str(folder),
+        "INPUTRC": "/dev/null",
+        ENV_FOLDER: str(folder),
+        **more,
+    }
+    words = ("--noprofile", "--rcfile", str(folder / "rc"), "-i")
+    with terminal(*words, program=("bash",), folder=folder, environment=environment) as shell:
+        shell.read_until("$ ")
+        yield shell
+
+
+def test_tab_completes_what_is_typed_in_a_shell(folder: Path) -> None:
+    with bash(folder) as shell:
+        shell.press(b"spotrain sta\t")
+        shell.read_until("spotrain status ")
+        shell.press(b"--local wo\t")
+        shell.read_until("spotrain status --local words ")
+
+
+@contextmanager
+def endless_answer() -> Iterator[str]:
+    """The address of a server whose answers never end, and never pause for long."""
+    closed = Event()
+
+    def answer(connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
+            while not closed.wait(0.2):
+                connection.sendall(b" ")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = Thread(target=lambda: answer(server.accept()[0]))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.getsockname()[1]}"
+        finally:
+            closed.set()
+            thread.join()
+
+
+def kubeconfig(folder: Path, server: str) -> Path:
+    document = {
+        "current-context": "test",
+        "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
+        "clusters": [{"name": "test", "cluster": {"server": server}}],
+        "users": [{"name": "test", "user": {"token": "none"}}],
+    }
+    path = folder / "kubeconfig"
+    path.write_text(json.dumps(document))
+    return path
+
+
+def test_a_cluster_that_does_not_come_to_an_end_is_not_waited_for(folder: Path) -> None:
+    with endless_answer() as server:
+        config = str(kubeconfig(folder, server))
+        with bash(folder, KUBECONFIG=config) as shell:
+            shell.press(b"spotrain status dig\t")
+            shell.press(b"its --local\n")
+            shell.read_until("digits")
+            assert "Traceback" not in shell.text
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[]", "current-context: x"], ids=["yaml", "list", "dangling"]
+)
+def test_a_spoilt_kubeconfig_is_no_matter_for_completion(folder: Path, text: str) -> None:
+    (folder / "spoilt").write_text(text)
+    assert completed(folder, "status", "dig", KUBECONFIG=str(folder / "spoilt")) == []

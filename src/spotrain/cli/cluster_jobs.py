@@ -6,7 +6,7 @@ from typing import Any
 
 from spotrain.cli.cluster import Cluster
 from spotrain.cli.errors import INTERRUPTED, UserError
-from spotrain.cli.jobs import name_taken, no_such_job
+from spotrain.cli.jobs import name_taken, names_of, no_such_job
 from spotrain.cli.refusals import NotThere, Taken
 from spotrain.kinds import JOBS, Object
 
@@ -19,6 +19,9 @@ class ClusterJobs:
 
     def list(self) -> Sequence[Object]:
         return self.cluster.list_all(JOBS)
+
+    def names(self) -> Sequence[str]:
+        return names_of(self.cluster.list_metadata(JOBS))
 
     def get(self, name: str) -> Object:
         try:
@@ -61,5 +64,4 @@ class ClusterJobs:
                 yield item
 
     def _unknown(self, name: str) -> NotThere:
-        known = [item["metadata"]["name"] for item in self.list()]
-        return no_such_job(name, known, f"in namespace {self.cluster.namespace!r}")
+        return no_such_job(name, self.names(), f"in namespace {self.cluster.namespace!r}")

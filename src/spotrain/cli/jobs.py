@@ -1,6 +1,6 @@
 """Where jobs live: in a namespace of a cluster, or on this machine. Verbs know no difference."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any, Final, Protocol
@@ -17,6 +17,9 @@ class Jobs(Protocol):
 
     def list(self) -> Sequence[Object]:
         """All of them, in no order."""
+
+    def names(self) -> Sequence[str]:
+        """Of all of them, the oldest first, for far less than their documents."""
 
     def get(self, name: str) -> Object:
         """Raises NotThere, which names jobs of near names."""
@@ -47,6 +50,12 @@ def opened(*, context: str | None, namespace: str | None, local: bool = False) -
 
     with connected(context, namespace) as cluster:
         yield ClusterJobs(cluster)
+
+
+def names_of(documents: Iterable[Object]) -> Sequence[str]:
+    """The oldest first."""
+    ordered = sorted(documents, key=lambda each: str(each["metadata"]["creationTimestamp"]))
+    return [str(each["metadata"]["name"]) for each in ordered]
 
 
 def no_such_job(name: str, known: Sequence[str], where: str) -> NotThere:

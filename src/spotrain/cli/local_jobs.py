@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from spotrain.cli.errors import JOB_FAILED, UserError
-from spotrain.cli.jobs import name_taken, no_such_job
+from spotrain.cli.jobs import name_taken, names_of, no_such_job
 from spotrain.cli.refusals import NotThere
 from spotrain.controller.status import FAILED, RUNNING, SUCCEEDED, SUSPENDED
 from spotrain.job import InvalidDocument
@@ -48,6 +48,9 @@ class LocalJobs:
             with contextlib.suppress(NoSuchJob):  # deleted meanwhile
                 found.append(seen(stored))
         return found
+
+    def names(self) -> Sequence[str]:
+        return names_of(self.list())
 
     def get(self, name: str) -> Object:
         try:

@@ -9,17 +9,15 @@ from spotrain import contract
 
 
 def complete_job(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Names of jobs, for the shell; none where there is no cluster, for nobody could be told."""
-    from spotrain.cli.errors import UserError
-    from spotrain.cli.jobs import opened
+    """Names of jobs, for the shell."""
+    from spotrain.cli.completion import names_of_jobs
 
-    wanted = ctx.params
-    where = {key: wanted.get(key) for key in ("context", "namespace")}
-    try:
-        with opened(**where, local=bool(wanted.get("local"))) as jobs:
-            names = [document["metadata"]["name"] for document in jobs.list()]
-    except UserError:
-        return []
+    given = ctx.params
+    names = names_of_jobs(
+        context=given.get("context"),
+        namespace=given.get("namespace"),
+        local=bool(given.get("local")),
+    )
     return sorted(name for name in names if name.startswith(incomplete))
 
 
