@@ -123,10 +123,14 @@ def test_a_submitted_script_runs_and_succeeds(
         "folder = pathlib.Path(os.environ['SPOTRAIN_OUTPUT'])\n"
         "folder.mkdir(parents=True, exist_ok=True)\n"
         "(folder / 'said').write_text(os.environ['GREETING'])\n"
+        "print('said it')\n"
     )
     words = ("submit", "hello", "--gpus", "1", "--env", "GREETING=hi", "--follow", "hello.py")
     assert typed(*words) == 0
-    assert capsys.readouterr().out.startswith("submitted hello: 1 worker. Next: ")
+    told = capsys.readouterr()
+    assert told.out.startswith("submitted hello: 1 worker. Next: ")
+    assert "[0] said it" in told.out.splitlines()
+    assert told.err.startswith("hello: ")
     assert view(jobs.get("hello")).state == SUCCEEDED
     assert (tmp_path / "shelf" / "efs" / "output" / "hello" / "said").read_text() == "hi"
 
@@ -252,6 +256,23 @@ def test_a_terminal_shows_the_job_in_place_until_ctrl_c_and_the_job_goes_on(
     assert "Traceback" not in shown.text
     assert max(map(len, shown.text.splitlines())) <= 80
     assert view(jobs.get("digits")).state == RUNNING
+
+
+def test_a_submission_is_followed_in_place_until_it_speaks_and_ctrl_c_leaves_it_running(
+    jobs: LocalJobs, tmp_path: Path
+) -> None:
+    (tmp_path / "waits.py").write_text(WAIT)
+    words = ("submit", "waits", "--gpus", "1", "--follow", "--local", "waits.py")
+    with terminal(*words, folder=tmp_path, environment=dict(os.environ)) as shown:
+        shown.read_until("of 1 ready")
+        shown.read_until("[0] here")
+        shown.press(CTRL_C)
+        assert shown.read_to_end() == 130
+    assert "Traceback" not in shown.text
+    said = " ".join(shown.text.split())
+    assert "interrupted: waits was sent and goes on" in said
+    assert "spotrain logs waits --follow --local shows it" in said
+    assert view(jobs.get("waits")).state == RUNNING
 
 
 def test_run_in_a_terminal_shows_its_story_and_ctrl_c_ends_its_workers(

@@ -196,6 +196,25 @@ async def test_status_watch_tells_each_change_and_ends_with_the_job(
         assert await process.wait() == code
 
 
+@pytest.mark.parametrize(("end", "code"), [("Succeeded", 0), ("Failed", 1)])
+async def test_a_submission_is_followed_to_its_end_without_an_archive_too(
+    namespace: Namespace, person: Person, end: str, code: int
+) -> None:
+    words = ("submit", "exp1", "--gpus", "1", "--gpu-type", "t4", "--follow", "--", "train.py")
+    process = await person.starts(*words)
+    assert process.stderr
+    async with asyncio.timeout(LIMIT_SECONDS):
+        said = [await process.stderr.readline() for _ in range(2)]
+        assert any(line.startswith(b"exp1: Pending") for line in said)
+        assert any(line.startswith(b"No more lines: the archive of") for line in said)
+        condition = {"type": end, "status": "True", "reason": "Over"}
+        await tell(namespace, "exp1", state=end, conditions=[condition])
+        out, err = await process.communicate()
+        assert process.returncode == code
+    assert out.startswith(b"submitted exp1")
+    assert f"exp1: {end}".encode() in err
+
+
 async def test_ctrl_c_leaves_the_display_and_not_the_job(
     namespace: Namespace, person: Person
 ) -> None:

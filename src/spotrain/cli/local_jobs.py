@@ -157,15 +157,18 @@ def start_engine(stored: StoredJob) -> None:
     before, story = _written(stored), stored.folder / "story.log"
     process = _spawn([sys.executable, "-m", "spotrain.local", str(stored.folder)], story)
     deadline = time.monotonic() + START_SECONDS
-    while _written(stored) == before:
-        ended, _ = os.waitpid(process, os.WNOHANG)
-        if not ended and time.monotonic() < deadline:
+    ended = 0
+    try:
+        while _written(stored) == before:
+            ended, _ = os.waitpid(process, os.WNOHANG)
+            if ended or time.monotonic() > deadline:
+                told = story.read_text(errors="replace").splitlines() or ["it says nothing"]
+                raise UserError(f"the job did not start here: {told[-1]}", exit_code=JOB_FAILED)
             time.sleep(0.05)
-            continue
+    except BaseException:  # Ctrl-C too
         if not ended:
             os.kill(process, signal.SIGTERM)
-        told = story.read_text(errors="replace").splitlines() or ["it says nothing"]
-        raise UserError(f"the job did not start here: {told[-1]}", exit_code=JOB_FAILED)
+        raise
 
 
 def _spawn(command: list[str], output: Path) -> int:

@@ -30,14 +30,35 @@ def command(
     The archive keeps it when pods, nodes and the job itself are gone. Each line begins with the
     number of its worker, unless one worker is asked for.
     """
-    if local:
-        if world is not None:
-            raise UserError("--world: on this machine lines carry no time; leave it out.")
-        lines = local_lines(name, worker=worker, follow=follow)
-    else:
-        lines = _archived(context, namespace, name, worker=worker, world=world, follow=follow)
+    if local and world is not None:
+        raise UserError("--world: on this machine lines carry no time; leave it out.")
+    lines = lines_of(
+        name,
+        context=context,
+        namespace=namespace,
+        local=local,
+        worker=worker,
+        world=world,
+        follow=follow,
+    )
     for line in lines:
         print(line.text if worker is not None else f"[{line.worker}] {line.text}", flush=follow)
+
+
+def lines_of(
+    name: str,
+    *,
+    context: str | None,
+    namespace: str | None,
+    local: bool,
+    worker: int | None = None,
+    world: int | None = None,
+    follow: bool = False,
+) -> Iterator[Line]:
+    """In time order; with `follow` until the job has ended. Raises UserError."""
+    if local:
+        return local_lines(name, worker=worker, follow=follow)
+    return _archived(context, namespace, name, worker=worker, world=world, follow=follow)
 
 
 def _archived(

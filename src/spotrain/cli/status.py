@@ -38,6 +38,12 @@ def command(
 def watch_to_end(opened: jobs.Jobs, name: str, *, local: bool) -> None:
     """Show the job until it has ended. Exits with 1 where it failed."""
     last = live.follow(map(view, opened.watch(name)), draw, until=lambda seen: seen.status.finished)
+    tell_end(last, name, local=local)
+
+
+def tell_end(last: JobView | None, name: str, *, local: bool) -> None:
+    """What a job that was followed has come to, `last` as it was last seen. Exits with 1 where it
+    failed or is gone."""
     if last is None or not last.status.finished:
         output.say(f"{name} was deleted.")
         raise typer.Exit(JOB_FAILED)

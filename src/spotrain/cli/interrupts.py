@@ -1,0 +1,68 @@
+"""Ctrl-C: what it may not tear in two, and what is said of what it left."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import Final
+
+from spotrain.cli import wording
+from spotrain.cli.errors import INTERRUPTED, UserError
+from spotrain.cli.output import say
+
+NO_JOB: Final = (
+    "no job was made. Code that was sent already lies under output/ by the name of its contents, "
+    "in nobody's way, and is not sent again."
+)
+
+
+@dataclass
+class Interrupt:
+    came: bool = False
+
+
+@contextmanager
+def unbroken(doing: str) -> Iterator[Interrupt]:
+    """A first Ctrl-C waits for the end of the context, which then knows that it came.
+
+    For a request whose outcome must be known: once it is on its way, giving it up leaves open
+    whether it was granted. A second Ctrl-C breaks it.
+    """
+    interrupt = Interrupt()
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupt
+        return
+
+    def note(_signal: int, _frame: FrameType | None) -> None:
+        if interrupt.came:
+            raise KeyboardInterrupt
+        interrupt.came = True
+        say(f"{doing}; once that is done this ends. Ctrl-C again does not wait for it.")
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield interrupt
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def told(what_is_left: str) -> Iterator[None]:
+    """Turns Ctrl-C into a UserError that says what it left."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise interrupted(what_is_left) from None
+
+
+def interrupted(what_is_left: str) -> UserError:
+    return UserError(f"interrupted: {what_is_left}", exit_code=INTERRUPTED)
+
+
+def goes_on(name: str, *, local: bool) -> str:
+    """Of a job that was sent."""
+    follow = wording.command("logs", name, "--follow", local=local)
+    remove = wording.command("delete", name, local=local)
+    return f"{name} was sent and goes on. Next: {follow} shows it, {remove} removes it."

@@ -1,0 +1,134 @@
+"""What a person orders by options, and the jobs that come of it: of one name, or of many."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spotrain.cli.code import code_folder, packed_code
+from spotrain.cli.destination import Destination, in_cluster, on_this_machine
+from spotrain.cli.errors import UserError
+from spotrain.cli.interrupts import goes_on, interrupted, unbroken
+from spotrain.cli.jobs import Jobs
+from spotrain.cli.sizing import Size, choose_size, fitting_pools
+from spotrain.cli.submission import Submission, build_job
+from spotrain.job import CapacityPolicy
+from spotrain.kinds import Object
+
+if TYPE_CHECKING:
+    from spotrain.cli.code import Packed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """The options of `submit` but for the job's own name and script."""
+
+    gpus: int
+    gpu_type: str | None = None
+    min_gpus: int | None = None
+    image: str | None = None
+    code: Path | None = None
+    env: Sequence[str] = ()
+    """NAME=VALUE each."""
+    secrets: Sequence[str] = ()
+    pools: Sequence[str] = ()
+    capacity: CapacityPolicy = "spotThenOnDemand"
+    max_dollars: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preparation:
+    """An order that can be met, and where."""
+
+    order: Order
+    target: Destination
+    gpu: str
+    size: Size
+    environment: Mapping[str, str] = field(default_factory=dict)
+    packed: "Packed | None" = None
+    workdir: str = ""
+
+    def job(self, name: str, arguments: Sequence[str]) -> Object:
+        """Raises UserError where no such job can be."""
+        order, target = self.order, self.target
+        return build_job(
+            Submission(
+                name=name,
+                namespace=target.namespace,
+                researcher=target.researcher,
+                gpu=self.gpu,
+                size=self.size,
+                image=order.image or target.training_image,
+                is_platform_image=order.image is None,
+                arguments=arguments,
+                environment=self.environment,
+                secrets=order.secrets,
+                pools=order.pools,
+                capacity=order.capacity,
+                max_dollars=order.max_dollars,
+                workdir=self.workdir,
+            )
+        )
+
+    def send_code(self) -> None:
+        if self.packed:
+            self.target.send_code(self.packed)
+
+
+@contextmanager
+def prepared(
+    order: Order, *, context: str | None, namespace: str | None, local: bool
+) -> Iterator[Preparation]:
+    """Raises UserError where there is no cluster, or nothing that could serve the order."""
+    if order.max_dollars is not None and not order.max_dollars > 0:
+        raise UserError(f"--budget {order.max_dollars:g}: give an amount of dollars above 0.")
+    if local and order.secrets:
+        raise UserError("--secret: only a cluster has secrets; export its variables here instead.")
+    environment = read_environment(order.env)
+    with ExitStack() as opened:
+        packed = opened.enter_context(packed_code(order.code)) if order.code else None
+        target = opened.enter_context(
+            on_this_machine(order.gpu_type, order.code or Path())
+            if local
+            else in_cluster(context, namespace)
+        )
+        usable = fitting_pools(
+            target.pools,
+            gpu=order.gpu_type,
+            gpus=order.gpus,
+            names=order.pools,
+            capacity=order.capacity,
+        )
+        if not (order.image or target.training_image):
+            raise UserError("the platform names no training image; name one by --image.")
+        yield Preparation(
+            order=order,
+            target=target,
+            gpu=usable[0].gpu,
+            size=choose_size(usable, gpus=order.gpus, min_gpus=order.min_gpus),
+            environment=environment,
+            packed=packed,
+            workdir=code_folder(packed.sha256) if packed and not local else "",
+        )
+
+
+def send(jobs: Jobs, document: Mapping[str, Any], *, local: bool) -> Object:
+    """Make the job. Ctrl-C meanwhile is a UserError that says what became of it."""
+    name = document["metadata"]["name"]
+    with unbroken(f"{name} is being sent") as interrupt:
+        made = jobs.create(document)
+    if interrupt.came:
+        raise interrupted(goes_on(name, local=local))
+    return made
+
+
+def read_environment(pairs: Sequence[str]) -> dict[str, str]:
+    """NAME=VALUE each. Raises UserError."""
+    found = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not (name and equals):
+            raise UserError(f"--env {pair!r} has not the form NAME=VALUE.")
+        found[name] = value
+    return found

@@ -1,0 +1,102 @@
+"""An API server that stands still where a test wants it to."""
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import yaml
+
+from spotrain import contract
+from spotrain.kinds import JOBS, Object
+from tests.cluster.researchers import IMAGE, POOLS
+
+NAMESPACE = "team"
+PLATFORM = f"GET {contract.POOLS_CONFIGMAP}"
+SENDING = f"POST {JOBS.plural}"
+WHO = "POST selfsubjectreviews"
+
+
+class StallingServer:
+    """It answers what sending jobs asks for, and the request `stalls_at` when it is released."""
+
+    def __init__(self, stalls_at: str, after: int) -> None:
+        self._stalls_at = stalls_at
+        self._after = after
+        self.jobs: list[Object] = []
+        self.arrived = threading.Event()
+        """The request that stands still is there."""
+        self.release = threading.Event()
+
+    def answer(self, request: str, body: Object) -> tuple[int, Object]:
+        """`request`: its method and the last word of its path."""
+        if request == self._stalls_at and len(self.jobs) >= self._after:
+            self.arrived.set()
+            self.release.wait()
+        if request == PLATFORM:
+            data = {contract.POOLS_KEY: yaml.safe_dump(POOLS), contract.TRAINING_IMAGE_KEY: IMAGE}
+            return 200, {"data": data}
+        if request == WHO:
+            return 201, {"status": {"userInfo": {"username": "ada"}}}
+        if request == SENDING:
+            self.jobs.append(body)
+            return 201, body
+        if request == f"GET {JOBS.plural}":
+            return 200, {"items": self.jobs, "metadata": {"resourceVersion": "1"}}
+        return 404, {"message": f"{request} is not known here"}
+
+
+@contextmanager
+def stalling_server(
+    stalls_at: str, folder: Path, *, after: int = 0
+) -> Iterator[tuple[StallingServer, Mapping[str, str]]]:
+    """It, and the environment of a command that talks to it; `after` that many jobs it stalls."""
+    state = StallingServer(stalls_at, after)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _serve(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            last = self.path.split("?")[0].rsplit("/", 1)[1]
+            code, answer = state.answer(f"{self.command} {last}", json.loads(body or b"{}"))
+            said = json.dumps(answer).encode()
+            self.send_response(code)
+            self.send_header("Content-Length", str(len(said)))
+            self.end_headers()
+            self.wfile.write(said)
+
+        do_GET = do_POST = _serve
+
+        def log_message(self, *_words: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    server.handle_error = lambda *_: None  # type: ignore[method-assign]  # whoever asked has gone
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield state, {"KUBECONFIG": str(_kubeconfig(folder, server.server_address[1]))}
+    finally:
+        state.release.set()
+        server.shutdown()
+        server.server_close()
+
+
+def _kubeconfig(folder: Path, port: int) -> Path:
+    name, address = "stalling", f"http://127.0.0.1:{port}"
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": name,
+        "clusters": [{"name": name, "cluster": {"server": address}}],
+        "users": [{"name": name, "user": {"token": "some"}}],
+        "contexts": [
+            {"name": name, "context": {"cluster": name, "user": name, "namespace": NAMESPACE}}
+        ],
+    }
+    path = folder / "kubeconfig"
+    path.write_text(yaml.safe_dump(document))
+    return path
