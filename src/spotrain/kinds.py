@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import quote
 
 from spotrain import contract
 
@@ -17,8 +18,9 @@ class Kind:
     plural: str
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        place = f"/namespaces/{namespace}" if namespace else ""
-        parts = (f"{self.root}{place}/{self.plural}", name, subresource)
+        """Names are somebody's input: quoted, so that none leads anywhere else."""
+        place = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
+        parts = (f"{self.root}{place}/{self.plural}", quote(name, safe=""), subresource)
         return "/".join(part for part in parts if part)
 
 

@@ -8,18 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spotrain import contract
-from spotrain.cli.drill_plan import (
-    Manner,
-    Strike,
-    parse_manners,
-    plan_strike,
-    steady_world,
-)
+from spotrain.cli.drill_plan import Strike, parse_manners, plan_strike, steady_world
 from spotrain.cli.drill_verdict import Limits, Outcome, goes_on, is_whole, worlds_ended
 from spotrain.cli.errors import CONFLICT, NOT_FOUND, UserError
 from spotrain.cli.job_view import JobView, view
 from spotrain.kinds import Object
 from spotrain.ledger.entries import WorldEntry, to_document
+from spotrain.local.interruptions import Manner
 from tests.cli.documents import job
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

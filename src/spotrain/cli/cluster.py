@@ -10,6 +10,7 @@ import httpx2
 from lightkube.config import client_adapter
 from lightkube.config.kubeconfig import KubeConfig, SingleConfig
 from lightkube.core.exceptions import ConfigError
+from yaml import YAMLError
 
 from spotrain import contract
 from spotrain.cli.errors import NO_CLUSTER, UserError
@@ -22,6 +23,9 @@ PAGE: Final = 500
 JSON: Final = "application/json"
 METADATA_ONLY: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 FIELD_MANAGER: Final = "spotrain"
+EXEC_V1: Final = "client.authentication.k8s.io/v1"
+EXEC_KNOWN: Final = "client.authentication.k8s.io/v1beta1"
+"""The two differ in nothing that is read of them, and lightkube knows this one only."""
 NEXT: Final = "Name one by --context or KUBECONFIG, or use --local for the jobs on this machine."
 
 
@@ -216,14 +220,26 @@ def connected(context: str | None, namespace: str | None) -> Iterator[Cluster]:
 def _read_config(context: str | None) -> SingleConfig:
     try:
         found = KubeConfig.from_env().get(context)
-    except (ConfigError, KeyError, ValueError, OSError) as error:
-        raise UserError(
-            f"no cluster: the kubeconfig cannot be used: {' '.join(str(error).split())}. {NEXT}",
-            exit_code=NO_CLUSTER,
-        ) from None
+    except (ConfigError, UnicodeDecodeError, OSError) as error:
+        raise _unusable(error) from None
+    except YAMLError as error:
+        raise _unusable(f"it cannot be read as YAML: {error}") from None
+    except KeyError as error:
+        raise _unusable(f"it has no {error}") from None
+    except Exception:  # lightkube takes the form of the file for granted
+        raise _unusable("it has not the form of one") from None
     if found is None:
         raise UserError(f"no cluster: the kubeconfig names none. {NEXT}", exit_code=NO_CLUSTER)
+    if found.user and found.user.exec and found.user.exec.apiVersion == EXEC_V1:
+        found.user.exec.apiVersion = EXEC_KNOWN
     return found
+
+
+def _unusable(problem: object) -> UserError:
+    said = " ".join(str(problem).split())
+    return UserError(
+        f"no cluster: the kubeconfig cannot be used: {said}. {NEXT}", exit_code=NO_CLUSTER
+    )
 
 
 @contextmanager
@@ -233,11 +249,21 @@ def _reached(server: str) -> Iterator[None]:
         yield
     except httpx2.TimeoutException:
         problem = f"the cluster at {server} does not answer. Is there a way to it (VPN)? {NEXT}"
-    except (httpx2.RequestError, OSError) as error:
+    except FileNotFoundError as error:
+        problem = (
+            f"no credentials for the cluster at {server}: the kubeconfig asks a program for them, "
+            f"{error.filename}, that is not there. Install it, or put it on the PATH."
+        )
+    except (httpx2.RequestError, httpx2.InvalidURL, OSError) as error:
         problem = f"the cluster at {server} cannot be reached: {error}. {NEXT}"
     except ConfigError as error:  # raised by the program that fetches the credentials
         said = " ".join(str(error).split())
         problem = f"no credentials for the cluster at {server}: {said}. Log in again."
+    except (ValueError, LookupError) as error:
+        problem = (
+            f"no credentials for the cluster at {server}: what the kubeconfig has for them makes "
+            f"no token ({error}). Log in again."
+        )
     else:
         return
     raise UserError(problem, exit_code=NO_CLUSTER) from None

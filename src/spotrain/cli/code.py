@@ -81,7 +81,7 @@ def choose_files(folder: Path, limits: Limits = LIMITS) -> list[Path]:
     """
     if not folder.is_dir():
         raise UserError(f"--code {folder}: there is no such folder.")
-    left_out = GitIgnoreSpec.from_lines([*ALWAYS_LEFT_OUT, *_ignored(folder)])
+    left_out = _left_out(folder)
     found: list[Path] = []
     total = 0
     for path in _files(folder, folder, left_out):
@@ -110,11 +110,18 @@ def _files(folder: Path, root: Path, left_out: GitIgnoreSpec) -> Iterator[Path]:
             yield path
 
 
-def _ignored(folder: Path) -> list[str]:
+def _left_out(folder: Path) -> GitIgnoreSpec:
     for name in IGNORE_FILES:
         if (folder / name).is_file():
-            return (folder / name).read_text().splitlines()
-    return []
+            try:
+                lines = (folder / name).read_text().splitlines()
+                return GitIgnoreSpec.from_lines([*ALWAYS_LEFT_OUT, *lines])
+            except ValueError as error:  # no text, or no patterns
+                raise UserError(
+                    f"--code {folder}: {name} cannot be read: {error}. Its lines are patterns as "
+                    "git has them; mend it."
+                ) from None
+    return GitIgnoreSpec.from_lines(ALWAYS_LEFT_OUT)
 
 
 def _pack(folder: Path, paths: list[Path], file: IO[bytes]) -> None:

@@ -16,7 +16,7 @@ from spotrain.cli.costs import Archive, Costs, Tariff, cost_of_all, cost_of_job
 from spotrain.cli.errors import NO_CLUSTER, NOT_FOUND, UserError
 from spotrain.cli.jobs import Jobs
 from spotrain.cli.local_jobs import LocalJobs, own_shelf
-from spotrain.cli.options import AskCloud, Context, Format, Local, Namespace, Output
+from spotrain.cli.options import AskCloud, Context, Format, Local, Namespace, Output, refuse_empty
 from spotrain.cli.platform import read_platform, read_prices
 from spotrain.cli.status_ledger import StatusLedger
 from spotrain.clouds.history import History, Market, cache_folder, history
@@ -28,7 +28,10 @@ MOST_DAYS: Final = 3650
 
 def command(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Name of the job; default: all.")
+        str | None,
+        typer.Argument(
+            metavar="NAME", help="Name of the job; default: all.", callback=refuse_empty
+        ),
     ] = None,
     days: Annotated[
         float, typer.Option(help="Without a name: jobs that were there in the last so many days.")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spotrain.cli import wording
+from spotrain.cli.errors import UserError
 from spotrain.cli.jobs import Jobs
 from spotrain.cli.output import say
 from spotrain.job import Pool
@@ -58,7 +59,12 @@ def on_this_machine(gpu: str | None, folder: Path) -> Iterator[Destination]:
     from spotrain.local.shelf import NAMESPACE
 
     shelf = own_shelf()
-    pool = pool_of(gpu, gpus_per_node=1 if gpu else 0)
+    try:
+        pool = pool_of(gpu, gpus_per_node=1 if gpu else 0)
+    except ValueError:
+        raise UserError(
+            f"--gpu-type {gpu!r}: names of GPUs have lower-case letters, digits and inner '-' only."
+        ) from None
     yield Destination(
         jobs=LocalJobs(shelf, make_settings(shelf, workdir=folder, machines=pool.max_nodes)),
         pools=[pool],

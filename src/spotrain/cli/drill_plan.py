@@ -2,27 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Final
 
 from spotrain import contract
 from spotrain.cli.drill_calls import Call, Worker, cordon, eviction, removal
 from spotrain.cli.errors import CONFLICT, NOT_FOUND, UserError
 from spotrain.cli.job_view import JobView
-from spotrain.cli.wording import count
+from spotrain.cli.wording import command, count
+from spotrain.controller.status import SUSPENDED
 from spotrain.kinds import Object
 from spotrain.ledger.entries import WorldEntry
-
-
-class Manner(StrEnum):
-    """How a worker is taken away."""
-
-    NOTICE = "notice"
-    """Its pod is evicted: SIGTERM, and the whole grace period to save and leave."""
-    KILL = "kill"
-    """Its pod is removed at once: nobody waits for it, and no word of its own counts any more."""
-    NODE = "node"
-    """Its node is drained: cordoned, and every worker of the job on it evicted."""
+from spotrain.local.interruptions import Manner
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,25 +23,14 @@ class Strike:
     """The one that was chosen."""
     leaving: tuple[Worker, ...]
     """All that it takes away."""
-    calls: tuple[Call, ...]
+    says: str
+    """What it does, for a person: evicts digits-worker-1 from node-2, ..."""
+    calls: tuple[Call, ...] = ()
+    """To the API server, in this order."""
     undo: tuple[Call, ...] = ()
     """Sent whatever happens, as soon as training goes on."""
     instance: str = ""
-    """ARN of the instance that AWS interrupts; empty: requests to the API server do it all."""
-
-    @property
-    def said(self) -> str:
-        pods = ", ".join(worker.pod for worker in self.leaving)
-        node = self.worker.node
-        if self.instance:
-            instance = self.instance.rpartition("/")[2]
-            return f"lets AWS take back {instance} under {node}, and {pods} with it"
-        match self.manner:
-            case Manner.NOTICE:
-                return f"evicts {pods} from {node}, with its grace period as notice"
-            case Manner.KILL:
-                return f"removes {pods} on {node} at once, without notice"
-        return f"cordons {node}, evicts {pods}, and uncordons it once training goes on"
+    """ARN of the instance that AWS interrupts; empty: it does not."""
 
     def document(self) -> Object:
         return {
@@ -61,13 +39,10 @@ class Strike:
             "node": self.worker.node,
             "instance": self.instance or None,
             "pods": [worker.pod for worker in self.leaving],
-            "says": self.said,
+            "says": self.says,
             "sends": [call.document() for call in self.calls],
             "undoes": [call.document() for call in self.undo],
         }
-
-
-NEXT: Final = "Next: spotrain explain"
 
 
 def parse_manners(text: str) -> tuple[Manner, ...]:
@@ -83,13 +58,13 @@ def parse_manners(text: str) -> tuple[Manner, ...]:
     return tuple(Manner(word) for word in words)
 
 
-def steady_world(seen: JobView) -> WorldEntry:
+def steady_world(seen: JobView, *, local: bool = False) -> WorldEntry:
     """The world that trains now, with all workers that the job wants.
 
     Raises:
         UserError: it does not, so that nobody could tell what an interruption costs.
     """
-    if seen.job is None or seen.status.finished or seen.job.suspend:
+    if seen.job is None or has_ended(seen):
         raise UserError(
             f"{seen.name} is {seen.state}: only a job that trains can be interrupted.",
             exit_code=CONFLICT,
@@ -97,10 +72,16 @@ def steady_world(seen: JobView) -> WorldEntry:
     if problem := unsteady(seen):
         raise UserError(
             f"{seen.name} is {seen.state} and {problem}: a drill needs a job that trains with all "
-            f"its workers, or it would measure more than its own. {NEXT} {seen.name}",
+            f"its workers, or it would measure more than its own. {_why(seen.name, local=local)}",
             exit_code=CONFLICT,
         )
     return seen.status.history[-1]
+
+
+def has_ended(seen: JobView) -> bool:
+    """It trains no more, for good or until somebody resumes it."""
+    suspended = seen.job is not None and seen.job.suspend
+    return seen.status.finished or suspended or seen.status.is_true(SUSPENDED)
 
 
 def unsteady(seen: JobView) -> str:
@@ -122,7 +103,7 @@ def unsteady(seen: JobView) -> str:
 def plan_strike(
     manner: Manner, seen: JobView, pods: Sequence[Object], *, index: int | None
 ) -> Strike:
-    """Whom this interruption hits. `pods` are all of the namespace.
+    """Whom this interruption hits in a cluster. `pods` are all of the namespace.
 
     Args:
         index: of the worker; None: the one with the highest number.
@@ -130,24 +111,45 @@ def plan_strike(
     Raises:
         UserError: there is no such worker.
     """
-    workers = running_workers(seen.name, pods)
-    chosen = choose(seen.name, workers, index)
+    chosen, leaving = aim(manner, seen.name, running_workers(seen.name, pods), index)
     namespace = str(seen.document["metadata"]["namespace"])
-    if manner is Manner.KILL:
-        calls = (removal(chosen, namespace),)
-        return Strike(manner=manner, worker=chosen, leaving=(chosen,), calls=calls)
-    if manner is Manner.NOTICE:
-        calls = (eviction(chosen, namespace),)
-        return Strike(manner=manner, worker=chosen, leaving=(chosen,), calls=calls)
-    leaving = tuple(worker for worker in workers if worker.node == chosen.node)
     evictions = tuple(eviction(worker, namespace) for worker in leaving)
-    return Strike(
-        manner=manner,
-        worker=chosen,
-        leaving=leaving,
-        calls=(cordon(chosen.node, True), *evictions),
-        undo=(cordon(chosen.node, False),),
-    )
+    undo: tuple[Call, ...] = ()
+    match manner:
+        case Manner.NOTICE:
+            says = f"evicts {names(leaving)} from {chosen.node}, with its grace period as notice"
+            calls = evictions
+        case Manner.KILL:
+            says = f"removes {names(leaving)} on {chosen.node} at once, without notice"
+            calls = tuple(removal(worker, namespace) for worker in leaving)
+        case Manner.NODE:
+            says = f"cordons {chosen.node}, evicts {names(leaving)}, and uncordons it once "
+            says += "training goes on"
+            calls = (cordon(chosen.node, True), *evictions)
+            undo = (cordon(chosen.node, False),)
+    return Strike(manner=manner, worker=chosen, leaving=leaving, says=says, calls=calls, undo=undo)
+
+
+def aim(
+    manner: Manner, job: str, workers: Sequence[Worker], index: int | None, *, local: bool = False
+) -> tuple[Worker, tuple[Worker, ...]]:
+    """The worker of that number, or else the last one, and all that leave with it.
+
+    Raises:
+        UserError: there is no such worker.
+    """
+    chosen = _choose(job, workers, index, local=local)
+    if manner is not Manner.NODE:
+        return chosen, (chosen,)
+    return chosen, on_node(workers, chosen.node)
+
+
+def on_node(workers: Sequence[Worker], node: str) -> tuple[Worker, ...]:
+    return tuple(worker for worker in workers if worker.node == node)
+
+
+def names(workers: Sequence[Worker]) -> str:
+    return ", ".join(worker.pod for worker in workers)
 
 
 def running_workers(job: str, pods: Sequence[Object]) -> list[Worker]:
@@ -166,10 +168,10 @@ def running_workers(job: str, pods: Sequence[Object]) -> list[Worker]:
     return sorted(found, key=lambda worker: worker.index)
 
 
-def choose(job: str, workers: Sequence[Worker], index: int | None) -> Worker:
+def _choose(job: str, workers: Sequence[Worker], index: int | None, *, local: bool) -> Worker:
     if not workers:
         raise UserError(
-            f"no worker of {job} runs: there is nobody to interrupt. {NEXT} {job}",
+            f"no worker of {job} runs: there is nobody to interrupt. {_why(job, local=local)}",
             exit_code=CONFLICT,
         )
     if index is None:
@@ -181,3 +183,7 @@ def choose(job: str, workers: Sequence[Worker], index: int | None) -> Worker:
     raise UserError(
         f"--worker {index}: no such worker of {job} runs; there are {there}.", exit_code=NOT_FOUND
     )
+
+
+def _why(job: str, *, local: bool) -> str:
+    return f"Next: {command('explain', job, local=local)}"

@@ -2,42 +2,52 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
-from spotrain.cli.cluster import Cluster
-from spotrain.cli.drill_plan import Manner, Strike, running_workers
+from spotrain.cli.cluster_jobs import ClusterJobs
+from spotrain.cli.drill_cluster import InCluster
+from spotrain.cli.drill_plan import Strike, aim, names, on_node, running_workers
 from spotrain.cli.errors import NO_CLUSTER, UserError
+from spotrain.cli.job_view import JobView
 from spotrain.kinds import NODES, PODS
+from spotrain.local.interruptions import Manner
 
 ROLE: Final = "pulumi stack output drillRole names it, where the stack file says drills: true"
 
 
 @dataclass(frozen=True)
 class ByAws:
-    """Interrupts with the credentials of whoever is logged in to AWS.
+    """`Ground`: the credentials of whoever is logged in to AWS interrupt the node of a worker, and
+    with it every worker of the job on it.
 
     It imports boto3, which alone takes longer than most verbs do.
     """
 
-    cluster: Cluster
+    cluster: InCluster
     role: str
     """ARN of the experiment's role."""
+    local = False
 
-    def aim(self, job: str, strike: Strike) -> Strike:
-        """The same interruption, of the node's instance and of every worker of the job on it.
+    @property
+    def jobs(self) -> ClusterJobs:
+        return self.cluster.jobs
 
-        Raises UserError: the node is no spot instance of EC2, or nobody is logged in.
-        """
+    def plan(self, manner: Manner, seen: JobView, index: int | None) -> Strike:
+        """Raises UserError also where the node is no spot instance of EC2, or nobody is logged
+        in."""
         from spotrain.clouds.interruption import connect, find_spot, instance_of
 
-        node = self.cluster.get(NODES, strike.worker.node, namespace="")
+        api = self.cluster.cluster
+        workers = running_workers(seen.name, api.list_all(PODS))
+        chosen, _ = aim(manner, seen.name, workers, index)
+        leaving = on_node(workers, chosen.node)
+        node = api.get(NODES, chosen.node, namespace="")
         with _told():
             instance = instance_of((node.get("spec") or {}).get("providerID", ""))
             arn = find_spot(connect("ec2", instance.region), instance)
-        workers = running_workers(job, self.cluster.list_all(PODS))
-        leaving = tuple(worker for worker in workers if worker.node == strike.worker.node)
-        return replace(strike, calls=(), leaving=leaving, instance=arn)
+        says = f"lets AWS take back {instance.id} under {chosen.node}, and {names(leaving)} with it"
+        return Strike(manner=manner, worker=chosen, leaving=leaving, says=says, instance=arn)
 
     @contextmanager
     def struck(self, strike: Strike) -> Iterator[None]:
@@ -46,6 +56,9 @@ class ByAws:
         region = strike.instance.split(":")[3]
         with _told(), interrupted(connect("fis", region), strike.instance, self.role):
             yield
+
+    def usd_per_hour(self, seen: JobView) -> float | None:
+        return self.cluster.usd_per_hour(seen)
 
 
 def require(manners: tuple[Manner, ...], role: str | None) -> str:

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from spotrain.cli.drill_plan import Manner, Strike, unsteady
+from spotrain.cli.drill_plan import Strike, unsteady
 from spotrain.cli.job_view import JobView
 from spotrain.cli.wording import count
 from spotrain.kinds import Object
 from spotrain.ledger.closing import SECONDS_PER_HOUR, share_of
 from spotrain.ledger.entries import StayEntry, WorldEntry, to_document
 from spotrain.ledger.prices import PriceBook
+from spotrain.local.interruptions import Manner
 from spotrain.worlds import Reason
 
 EXPECTED: Final[Mapping[Manner, Reason]] = {

@@ -2,6 +2,7 @@
 
 from importlib.resources import files
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Final
 
 import typer
@@ -30,9 +31,14 @@ def command(
 ) -> None:
     """Write a small project: a training script, a job file and a README."""
     name = researcher_label(folder.resolve().name).lower().replace("_", "-").replace(".", "-")
+    if not name:
+        raise UserError(
+            f"{folder}: no job can be named after it; name a folder by letters and digits (a-z, "
+            "0-9)."
+        )
     written = write_project(folder, name)
     print(f"wrote {', '.join(str(path) for path in written)}")
-    print(f"Next: cd {folder} && spotrain run job.yaml --local")
+    print(f"Next: cd {quote(str(folder))} && spotrain run job.yaml --local")
 
 
 def write_project(folder: Path, name: str) -> list[Path]:

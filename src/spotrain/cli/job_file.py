@@ -23,7 +23,8 @@ def read_job_file(path: Path) -> Object:
 
 def read_pools_file(path: Path) -> str:
     """The pools in a file of the pools ConfigMap. Raises UserError."""
-    text = (_read(path).get("data") or {}).get(contract.POOLS_KEY)
+    data = _read(path).get("data")
+    text = data.get(contract.POOLS_KEY) if isinstance(data, dict) else None
     if not isinstance(text, str):
         raise UserError(f"{path}: has no data.{contract.POOLS_KEY}; give a pools ConfigMap.")
     try:
@@ -34,11 +35,13 @@ def read_pools_file(path: Path) -> str:
 
 
 def _read(path: Path) -> Object:
-    if not path.is_file():
-        raise UserError(f"{path}: no such file; give the path of a YAML file.")
     try:
         document = yaml.safe_load(path.read_text())
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; give the path of a YAML file.") from None
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}; give the path of a YAML file.") from None
+    except (UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         said = " ".join(str(error).split())
         raise UserError(f"{path}: cannot be read as YAML: {said}") from None
     if not isinstance(document, dict):

@@ -12,7 +12,7 @@ from spotrain import contract
 from spotrain.cli.errors import CONFLICT, INTERRUPTED, JOB_FAILED, UserError
 from spotrain.cli.job_view import view
 from spotrain.cli.live import REFRESHES_PER_SECOND
-from spotrain.cli.local_jobs import own_shelf
+from spotrain.cli.local_jobs import ENV_FOLDER, own_shelf
 from spotrain.cli.output import say
 from spotrain.cli.status import draw
 from spotrain.job import InvalidDocument, parse_job
@@ -51,8 +51,7 @@ def make_settings(
             raise UserError(f"{what}: {folder} is no folder on this machine; create it first.")
     found = {contract.VOLUME_CLAIM: shelf.volume, **(volumes or {})}
     if found[contract.VOLUME_CLAIM] == shelf.volume:
-        for name in (contract.DATA_DIR, contract.OUTPUT_DIR):
-            (shelf.volume / name).mkdir(parents=True, exist_ok=True)
+        make_volume(shelf)
     return Settings(
         workdir=str(workdir.resolve()),
         volumes={claim: str(folder.resolve()) for claim, folder in found.items()},
@@ -60,6 +59,18 @@ def make_settings(
         port=port,
         pools=pools,
     )
+
+
+def make_volume(shelf: Shelf) -> None:
+    """Raises UserError where jobs cannot be kept."""
+    try:
+        for name in (contract.DATA_DIR, contract.OUTPUT_DIR):
+            (shelf.volume / name).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"{shelf.root}: jobs of this machine cannot be kept there: {error.strerror}. Go to a "
+            f"folder that you may write, or name one by {ENV_FOLDER}."
+        ) from None
 
 
 def run_here(document: Mapping[str, Any], settings: Settings) -> None:

@@ -13,6 +13,7 @@ import typer
 from typer.core import CompletionItem, TyperGroup  # type: ignore[attr-defined]
 
 from spotrain.cli.errors import UserError
+from spotrain.cli.pipes import end_unread, open_outputs
 
 PROGRAM: Final = "spotrain"
 VERBS: Final[Mapping[str, str]] = {
@@ -43,6 +44,12 @@ VERBS: Final[Mapping[str, str]] = {
 
 class Verbs(TyperGroup):
     """The verbs of `VERBS`; each is looked at only when it is used."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # before typer makes a failed job of it
+            end_unread()
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(VERBS)
@@ -104,8 +111,9 @@ def spotrain(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The console script. Ends the process with the exit code."""
-    try:
-        app(args=arguments, prog_name=PROGRAM)
-    except UserError as error:
-        print(f"{PROGRAM}: {error.message}", file=sys.stderr)
-        sys.exit(error.exit_code)
+    with open_outputs():
+        try:
+            app(args=arguments, prog_name=PROGRAM)
+        except UserError as error:
+            print(f"{PROGRAM}: {error.message}", file=sys.stderr)
+            sys.exit(error.exit_code)

@@ -21,8 +21,23 @@ def complete_job(ctx: typer.Context, incomplete: str) -> list[str]:
     return sorted(name for name in names if name.startswith(incomplete))
 
 
+def refuse_empty(ctx: typer.Context, name: str | None) -> str | None:
+    """A script's unset variable, which to the API server would mean all jobs."""
+    from spotrain.cli.errors import UserError
+
+    if name is not None and not name.strip() and not ctx.resilient_parsing:
+        raise UserError(f"NAME is {name!r}: give the name of a job; spotrain list shows them.")
+    return name
+
+
 JobName = Annotated[
-    str, typer.Argument(metavar="NAME", help="Name of the job.", autocompletion=complete_job)
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="Name of the job.",
+        autocompletion=complete_job,
+        callback=refuse_empty,
+    ),
 ]
 NewName = Annotated[str, typer.Argument(metavar="NAME", help="Name of the job, yet unused.")]
 Context = Annotated[

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +60,7 @@ class Preparation:
                 researcher=target.researcher,
                 gpu=self.gpu,
                 size=self.size,
-                image=order.image or target.training_image,
+                image=target.training_image if order.image is None else order.image,
                 is_platform_image=order.image is None,
                 arguments=arguments,
                 environment=self.environment,
@@ -81,7 +82,7 @@ def prepared(
     order: Order, *, context: str | None, namespace: str | None, local: bool
 ) -> Iterator[Preparation]:
     """Raises UserError where there is no cluster, or nothing that could serve the order."""
-    if order.max_dollars is not None and not order.max_dollars > 0:
+    if order.max_dollars is not None and not 0 < order.max_dollars < inf:
         raise UserError(f"--budget {order.max_dollars:g}: give an amount of dollars above 0.")
     if local and order.secrets:
         raise UserError("--secret: only a cluster has secrets; export its variables here instead.")
@@ -100,7 +101,7 @@ def prepared(
             names=order.pools,
             capacity=order.capacity,
         )
-        if not (order.image or target.training_image):
+        if order.image is None and not target.training_image:
             raise UserError("the platform names no training image; name one by --image.")
         yield Preparation(
             order=order,

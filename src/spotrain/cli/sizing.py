@@ -69,7 +69,7 @@ def fitting_pools(
     types = sorted({pool.gpu for pool in pools})
     if gpu is None and len(types) > 1:
         raise UserError(f"which GPUs? Name one by --gpu-type: {', '.join(types)}.")
-    gpu = gpu or types[0]
+    gpu = types[0] if gpu is None else gpu
     if gpu not in types:
         raise UserError(f"there is no GPU type {gpu!r}; there are: {', '.join(types)}.")
     asked = [

@@ -29,7 +29,7 @@ class StatusLedger:
         for found in self._snapshots.values():
             if found.job.name == name and uid in ("", found.job.uid):
                 return JobLedger(job=found.job, entries=found.entries)
-        raise NotFound(f"there is no job {name}; `spotrain list` shows which there are.")
+        raise NotFound(f"there is no job {name!r}; `spotrain list` shows which there are.")
 
     def nodes(
         self, since: datetime | None = None, until: datetime | None = None

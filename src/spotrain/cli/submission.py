@@ -3,13 +3,15 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from spotrain import contract
 from spotrain.cli.errors import UserError
 from spotrain.cli.sizing import Size
 from spotrain.job import CapacityPolicy, InvalidDocument, parse_job
 from spotrain.kinds import Object
+
+SECRET_NAME: Final = r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +37,7 @@ class Submission:
 
 def build_job(asked: Submission) -> Object:
     """What is sent to the API server. Raises UserError where no such job can be."""
+    refuse_unusable_words(asked)
     placement: Object = {"gpu": asked.gpu}
     if asked.pools:
         placement["pools"] = list(asked.pools)
@@ -62,6 +65,21 @@ def build_job(asked: Submission) -> Object:
     }
     refuse_unusable(job)
     return job
+
+
+def refuse_unusable_words(asked: Submission) -> None:
+    """What the API server takes, and only the job's pods would be refused or fail for. Raises
+    UserError."""
+    if not asked.image or asked.image.split() != [asked.image]:
+        raise UserError(f"--image {asked.image!r}: give the reference of an image.")
+    if not asked.arguments or not asked.arguments[0].strip():
+        raise UserError("SCRIPT is empty: after the options give the script and its arguments.")
+    for name in asked.secrets:
+        if not re.fullmatch(SECRET_NAME, name):
+            raise UserError(
+                f"--secret {name!r}: names of secrets have lower-case letters, digits, inner '-' "
+                "and '.' only."
+            )
 
 
 def refuse_unusable(job: Mapping[str, Any]) -> None:

@@ -15,6 +15,7 @@ from spotrain import contract
 from spotrain.job import Pool
 from spotrain.local.cluster import Group, Node, Pod, find_group, find_node
 from spotrain.local.image import Image, plan_launch
+from spotrain.local.interruptions import Manner
 from spotrain.local.process import PodProcess
 
 
@@ -87,6 +88,22 @@ class Machines:
         for pod in self.pods_on(node):
             pod.disrupted = True
         self.end_node(node)
+
+    def interrupt(self, manner: Manner, uid: str) -> None:
+        """Take away a pod that runs; one that does not is left to what has come before."""
+        for pod in [pod for pod in self.pods if pod.uid == uid and pod.phase == "Running"]:
+            assert pod.node
+            match manner:
+                case Manner.NOTICE:
+                    self._tell(f"{pod.name}: evicted, {_grace(pod)} s of notice")
+                    pod.disrupted = True
+                    self.delete_pod(pod, grace_seconds=None)
+                case Manner.KILL:
+                    self._tell(f"{pod.name}: gone without notice (SIGKILL)")
+                    pod.disrupted = True
+                    self._processes[pod.uid].kill()
+                case Manner.NODE:
+                    self.reclaim(pod.node)
 
     def end_node(self, node: Node) -> None:
         if node.ended_at is None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from spotrain.controller.stored import read_status
 from spotrain.job import parse_job, parse_pools
+from spotrain.local import interruptions
 from spotrain.local.engine import Engine
 from spotrain.local.image import Image
 from spotrain.local.machines import Options
@@ -70,10 +71,13 @@ def load_engine(stored: StoredJob) -> Engine:
 
 
 async def _heed(stored: StoredJob, engine: Engine) -> None:
-    """Hand every change of the document to the engine; returns when the job is deleted."""
+    """Hand every change of the document to the engine, and interrupt whom a drill names; returns
+    when the job is deleted."""
     seen = engine.job.generation
     while True:
         await asyncio.sleep(LOOK_SECONDS)
+        for manner, pod in interruptions.take(stored.folder):
+            engine.machines.interrupt(manner, pod)
         with contextlib.suppress(NoSuchJob):
             document = stored.spec()
             if document["metadata"]["generation"] == seen:

@@ -5,6 +5,7 @@
                    status.json     written by the engine
                    engine.lock     held by the process that runs the job
                    story.log       what happened, where nobody watched
+                   interruptions/  workers that a drill wants taken away
                    logs/           output of its workers
 <root>/efs/                        the shared volume of jobs that were given no other
 """

@@ -32,11 +32,19 @@ class Written:
         """Steps of rank 0 in all worlds."""
         return sum(path.read_bytes().count(b"\n") for path in self.samples.glob("w*-r00000.jsonl"))
 
-    def last_step(self, world: int) -> int:
-        """The last that every rank of that world has done."""
+    def first_step(self, world: int) -> int:
+        """That any rank of that world has done."""
+        return min(one.step for one in read_sample_log(self.samples) if one.world == world)
+
+    def last_steps(self, world: int) -> dict[int, int]:
+        """Rank -> the last step that it has done in that world."""
         records = [one for one in read_sample_log(self.samples) if one.world == world]
         ranks = {one.rank for one in records}
-        return min(max(one.step for one in records if one.rank == rank) for rank in ranks)
+        return {rank: max(one.step for one in records if one.rank == rank) for rank in ranks}
+
+    def last_step(self, world: int) -> int:
+        """The last that every rank of that world has done."""
+        return min(self.last_steps(world).values())
 
     def saved_step(self, world: int) -> int:
         """Of the last checkpoint that was committed in that world."""
