@@ -65,7 +65,7 @@ lock: $(READY)   ## pin what pyproject.toml asks for, with hashes (UPGRADE=--upg
 	@# The base has a torch of its own, with what that needs.
 	for extra in lightning transformers; do echo torch | $(LOCK) -c requirements.lock --excludes - \
 	  --extra $$extra pyproject.toml -o training-image/$$extra.lock; done
-	$(LOCK) -c requirements.lock --extra controller --extra archive --extra aws pyproject.toml \
+	$(LOCK) -c requirements.lock --extra controller --extra archive --extra aws --extra gcp pyproject.toml \
 	  -o controller-image/requirements.lock
 	echo hatchling | $(LOCK) -c requirements.lock - -o build.lock
 

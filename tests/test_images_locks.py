@@ -24,6 +24,7 @@ WANTED: dict[str, list[str]] = {
         *EXTRAS["controller"],
         *(one for one in EXTRAS["archive"] if not one.startswith("spotrain")),
         *EXTRAS["aws"],
+        *EXTRAS["gcp"],
     ],
 }
 """Lock -> what it was made for; `make lock` writes them all."""

@@ -233,7 +233,7 @@ def test_whoever_is_not_logged_in_at_the_cloud_learns_how(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
         monkeypatch.setenv(name, str(tmp_path / "none"))
-    found = cost.ask_aws([Market("g4dn.xlarge", "us-east-1a")], NOW - 60 * MINUTE, NOW)
+    found = cost.ask_clouds([Market("g4dn.xlarge", "us-east-1a")], NOW - 60 * MINUTE, NOW)
     assert found.quotes == ()
     assert "log in to AWS" in found.problem
 

@@ -1,14 +1,15 @@
 """What `spotrain doctor` shows, and how it ends."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 
 from spotrain.cli import doctor
+from spotrain.cli.cloud_account import Whereabouts, ask_cloud, find_whereabouts
 from spotrain.cli.main import main
-from spotrain.cli.preflight import Eks, ask_cloud, find_eks
 from spotrain.doctor.finding import Finding, Verdict, fail, passed, warn
 from tests.clouds.logged_out import log_out
 from tests.doctor.answers import pool
@@ -67,7 +68,8 @@ def test_without_a_cluster_that_is_the_finding(
     assert capsys.readouterr().out.split() == ["cluster"]
 
 
-# --- Where the cluster is in AWS ------------------------------------------------------------------
+# --- Where the cluster is in its cloud ------------------------------------------------------------
+SERVER = "https://127.0.0.1:1"
 AWS_LOGIN = ["--region", "us-east-1", "eks", "get-token", "--cluster-name", "dev"]
 
 
@@ -76,7 +78,7 @@ AWS_LOGIN = ["--region", "us-east-1", "eks", "get-token", "--cluster-name", "dev
     [
         (
             {"exec": {"command": "aws", "args": AWS_LOGIN}},
-            Eks(cluster="dev", region="us-east-1"),
+            Whereabouts(cluster="dev", region="us-east-1"),
         ),
         (
             {
@@ -86,14 +88,14 @@ AWS_LOGIN = ["--region", "us-east-1", "eks", "get-token", "--cluster-name", "dev
                     "env": [{"name": "AWS_PROFILE", "value": "team"}],
                 }
             },
-            Eks(cluster="dev", profile="team"),
+            Whereabouts(cluster="dev", profile="team"),
         ),
-        ({"exec": {"command": "gke-gcloud-auth-plugin"}}, Eks()),
-        ({"token": "secret"}, Eks()),
+        ({"exec": {"command": "gke-gcloud-auth-plugin"}}, Whereabouts()),
+        ({"token": "secret"}, Whereabouts()),
     ],
 )
 def test_the_kubeconfig_says_where_the_cluster_is(
-    user: dict[str, object], expected: Eks, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    user: dict[str, object], expected: Whereabouts, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     login = user.get("exec")
     if isinstance(login, dict):
@@ -101,28 +103,63 @@ def test_the_kubeconfig_says_where_the_cluster_is(
     config = {
         "current-context": "here",
         "contexts": [{"name": "here", "context": {"cluster": "here", "user": "me"}}],
-        "clusters": [{"name": "here", "cluster": {"server": "https://127.0.0.1:1"}}],
+        "clusters": [{"name": "here", "cluster": {"server": SERVER}}],
         "users": [{"name": "me", "user": user}],
     }
     path = tmp_path / "kubeconfig"
     path.write_text(yaml.safe_dump(config))
     monkeypatch.setenv("KUBECONFIG", str(path))
-    assert find_eks(None) == expected
-    assert find_eks("another") == Eks()
-    assert expected.overridden("eu-west-1", None).region == "eu-west-1"
+    assert find_whereabouts(None) == replace(expected, server=SERVER)
+    assert find_whereabouts("another") == Whereabouts()
+    named = expected.overridden(region="eu-west-1", cluster=None, project="mine")
+    assert (named.region, named.cluster, named.project) == ("eu-west-1", expected.cluster, "mine")
 
 
 def test_a_cluster_that_nobody_rents_has_no_account() -> None:
-    assert ask_cloud([pool(instance_types=())], images=(), eks=Eks()) == []
+    assert ask_cloud([pool(instance_types=())], images=(), where=Whereabouts()) == []
+
+
+def test_gclouds_own_name_of_a_context_says_where_the_cluster_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    name = "gke_my-project_us-central1_dev"
+    config = {
+        "current-context": name,
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+        "clusters": [{"name": name, "cluster": {"server": SERVER}}],
+        "users": [{"name": name, "user": {"token": "secret"}}],
+    }
+    path = tmp_path / "kubeconfig"
+    path.write_text(yaml.safe_dump(config))
+    monkeypatch.setenv("KUBECONFIG", str(path))
+    expected = Whereabouts(cluster="dev", project="my-project", server=SERVER)
+    assert find_whereabouts(None) == expected
 
 
 def test_another_cloud_is_said_not_to_be_looked_at() -> None:
-    (found,) = ask_cloud([pool(zones=("europe-west4-a",))], images=(), eks=Eks())
-    assert (found.verdict, "europe-west4-a" in found.said) == (Verdict.warn, True)
+    (found,) = ask_cloud([pool(zones=("westeurope-1",))], images=(), where=Whereabouts())
+    assert (found.verdict, "westeurope-1" in found.said) == (Verdict.warn, True)
+
+
+def test_on_google_cloud_the_project_must_be_known() -> None:
+    pools = [pool(zones=("europe-west4-a",))]
+    (found,) = ask_cloud(pools, images=(), where=Whereabouts())
+    assert (found.verdict, found.fix) == (Verdict.warn, "name it by --project")
+
+
+def test_who_is_not_logged_in_to_google_cloud_is_told_how_and_which_project_was_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "gone.json"))
+    pools = [pool(zones=("europe-west4-a",))]
+    node = "gce://my-project/europe-west4-a/gke-dev-t4-spot-1a2b3c4d-x1y2"
+    (found,) = ask_cloud(pools, images=(), where=Whereabouts(), provider_ids=[node])
+    assert (found.check, found.verdict) == ("cloud credentials", Verdict.fail)
+    assert found.fix == "gcloud auth application-default login"
 
 
 def test_who_is_not_logged_in_is_told_how(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     log_out(monkeypatch, tmp_path)
-    (found,) = ask_cloud([pool()], images=(), eks=Eks(profile="team"))
+    (found,) = ask_cloud([pool()], images=(), where=Whereabouts(profile="team"))
     assert (found.check, found.verdict) == ("cloud credentials", Verdict.fail)
     assert "team" in found.said

@@ -9,7 +9,8 @@ import pytest
 from botocore.stub import Stubber  # type: ignore[import-untyped]
 from moto import mock_aws
 
-from spotrain.clouds.account import Account, Quota, Refused, Subnet
+from spotrain.clouds.account import Account, Quota, Subnet
+from spotrain.clouds.answers import Refused
 from spotrain.clouds.aws_account import SPOT_ROLE, Clients, ask_account, clients
 from tests.clouds.logged_out import log_out
 

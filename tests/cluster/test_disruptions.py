@@ -7,6 +7,7 @@ import pytest
 from spotrain import kinds
 from spotrain.kinds import Kind, Object
 from tests.cluster.cluster import ControllerProcess, Namespace, until
+from tests.controller import shut_down
 
 pytestmark = pytest.mark.cluster
 
@@ -68,6 +69,24 @@ async def test_an_evicted_worker_is_replaced_and_counted_as_taken_away(
         lambda found: len(found) == 2 and old not in {pod["metadata"]["uid"] for pod in found}
     )
     assert {pod["metadata"]["name"] for pod in replaced} == {p["metadata"]["name"] for p in pods}
+
+
+@pytest.mark.parametrize("left", ["left-in-time", "came-too-late"])
+async def test_a_pod_that_a_reclaimed_node_left_behind_is_replaced_and_removed(
+    namespace: Namespace, controller: ControllerProcess, left: str
+) -> None:
+    """Its node still counts as ready: nothing but the kubelet's last word tells of its end."""
+    await controller.start()
+    pods = await train_on_two_nodes(namespace, backoffLimit=0)
+
+    await namespace.set_pod_status(pods[1], **shut_down.ALL[left])
+
+    old = pods[1]["metadata"]["uid"]
+    replaced = await namespace.until_pods(
+        lambda found: len(found) == 2 and old not in {pod["metadata"]["uid"] for pod in found}
+    )
+    assert {pod["metadata"]["name"] for pod in replaced} == {p["metadata"]["name"] for p in pods}
+    await namespace.until_job(lambda job: restarts(job) == (1, 0))
 
 
 @pytest.mark.acceptance(19)

@@ -1,7 +1,7 @@
 """The refresher of prices against a real API server, with the rights of k8s/prices.yaml alone."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from datetime import datetime
 
 import pytest
@@ -15,6 +15,7 @@ from spotrain import contract, kinds
 from spotrain.clouds.__main__ import main, refresh
 from spotrain.clouds.prices import RefreshError
 from spotrain.controller.kube import Kube, KubeError, NotFound
+from spotrain.job import Pool as JobPool
 from spotrain.job import Price, parse_prices
 from spotrain.ledger.prices import Quote
 from tests.cluster.cluster import KINDS, REPOSITORY, install, request_token
@@ -121,13 +122,13 @@ async def test_a_price_without_news_keeps_its_time(kube: Kube, kubeconfig: str) 
     """EC2 answers for one type only the second time."""
     first, second = (datetime.fromisoformat(f"2026-11-21T{hour}:00:00Z") for hour in (12, 13))
 
-    def answer(types: Sequence[str], zones: Sequence[str], now: datetime) -> list[Quote]:
-        told = types if now == first else ["g4dn.xlarge"]
+    def answer(pool: JobPool, now: datetime) -> list[Quote]:
+        told = pool.instance_types if now == first else ["g4dn.xlarge"]
         usd = 0.2 if now == first else 0.3
         return [
             Quote(instance_type=each, zone=zone, usd_per_hour=usd, since=now)
             for each in told
-            for zone in zones
+            for zone in pool.zones
         ]
 
     with Client(config=KubeConfig.from_file(kubeconfig)) as client:
@@ -144,7 +145,7 @@ async def test_a_bad_answer_leaves_the_prices_as_they_were(
     assert await asyncio.to_thread(main, AWS) == 0
     before = await text_of(kube)
 
-    def bad(types: Sequence[str], zones: Sequence[str], now: datetime) -> list[Quote]:
+    def bad(pool: JobPool, now: datetime) -> list[Quote]:
         if empty:
             return []
         raise RefreshError("EC2 tells no spot prices: RequestLimitExceeded.")

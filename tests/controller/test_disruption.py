@@ -37,6 +37,13 @@ OWN_WAY: dict[str, Any] = {"rdzvEndpoint": "etcd-service:2379"}
         pytest.param("ExitCode", {"exit_code": 1, "reason": "Shutdown"}, True, id="node-shutdown"),
         pytest.param("ExitCode", {"exit_code": 1, "reason": "Preempting"}, True, id="preempted"),
         pytest.param("ExitCode", {"exit_code": 1, "reason": "Terminated"}, True, id="terminated"),
+        pytest.param("Never", {"exit_code": 1, "reason": "Terminated"}, True, id="never-forgives"),
+        pytest.param(
+            "ExitCode", {"exit_code": None, "reason": "NodeShutdown"}, True, id="came-too-late"
+        ),
+        pytest.param(
+            "ExitCode", {"exit_code": None, "reason": "NodeAffinity"}, True, id="reborn-node"
+        ),
         pytest.param("ExitCode", {"exit_code": 1, "disrupted": True}, True, id="condition"),
         pytest.param("ExitCode", {"exit_code": 200}, False, id="no-code-of-upstreams"),
         pytest.param("ExitCode", {"exit_code": None}, False, id="no-evidence-is-a-failure"),

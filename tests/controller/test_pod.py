@@ -148,6 +148,9 @@ def test_a_template_that_mounts_shared_memory_keeps_its_own() -> None:
     [
         pytest.param({}, OFFER, 90, "90", id="the-pools-notice"),
         pytest.param({"terminationGracePeriodSeconds": 20}, OFFER, 20, "20", id="the-templates"),
+        pytest.param(
+            {"terminationGracePeriodSeconds": 600}, OFFER, 600, "90", id="no-machine-waits-longer"
+        ),
         pytest.param({}, None, None, "30", id="the-clusters-default"),
     ],
 )

@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from spotrain.clouds.account import Account, Identity, Quota, Refused, Subnet
+from spotrain.clouds.account import Account, Identity, Quota, Subnet
+from spotrain.clouds.answers import Refused
 from spotrain.job import Pool
 
 ZONES = ("us-east-1a", "us-east-1b")

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from spotrain.clouds.account import Account, Quota, Refused, Subnet
+from spotrain.clouds.account import Account, Quota, Subnet
+from spotrain.clouds.answers import Refused
 from spotrain.doctor import Finding, Verdict, gravest
 from spotrain.doctor.account import check_account
 from spotrain.doctor.vcpus import families, find_quota

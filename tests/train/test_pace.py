@@ -75,6 +75,7 @@ def test_a_save_that_cannot_fit_is_refused_with_the_numbers_and_the_next_step() 
     assert "12 s, but of its 15 s a change may take 11 s" in said
     assert "terminationGracePeriodSeconds" in said
     assert "fit_notice=False" in said
+    assert len(said) < 250  # a job's condition shows the last 300 characters of why it failed
 
 
 def test_who_trains_all_the_same_is_told_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -19,8 +19,9 @@ from spotrain.cli.local_jobs import LocalJobs, own_shelf
 from spotrain.cli.options import AskCloud, Context, Format, Local, Namespace, Output, refuse_empty
 from spotrain.cli.platform import read_platform, read_prices
 from spotrain.cli.status_ledger import StatusLedger
-from spotrain.clouds.history import History, Market, cache_folder, history
+from spotrain.clouds.history import History, Market, NoHistory, cache_folder, history
 from spotrain.job import parse_job, parse_pools
+from spotrain.ledger.prices import Quote
 from spotrain.local.pools import own_pools
 
 MOST_DAYS: Final = 3650
@@ -115,7 +116,7 @@ def tariff_of(cluster: Cluster, *, ask_cloud: bool) -> Tariff:
     return Tariff(
         pools=read_platform(cluster).pools,
         latest=read_prices(cluster),
-        ask_history=ask_aws if ask_cloud else unasked,
+        ask_history=ask_clouds if ask_cloud else unasked,
     )
 
 
@@ -124,18 +125,18 @@ def unasked(markets: Sequence[Market], since: datetime, now: datetime) -> Histor
     return History(quotes=())
 
 
-def ask_aws(markets: Sequence[Market], since: datetime, now: datetime) -> History:
-    """What spot nodes cost then; without the SDK or the right to ask, why that is not known."""
+def ask_clouds(markets: Sequence[Market], since: datetime, now: datetime) -> History:
+    """What spot nodes cost then, of the clouds that keep a record; or why that is not known."""
+    return history(markets, since=since, now=now, ask=_ask_aws, folder=cache_folder())
+
+
+def _ask_aws(
+    region: str, types: Sequence[str], zones: Sequence[str], since: datetime, until: datetime
+) -> Sequence[Quote]:
+    """Raises NoHistory: without the SDK too, which takes half a second to import."""
     try:
-        from spotrain.clouds import aws  # boto3 takes half a second
+        from spotrain.clouds import aws
     except ImportError:
         step = "Next: pip install 'spotrain[aws]'."
-        return History(quotes=(), problem=f"boto3 is not installed. {step}")
-    return history(
-        markets,
-        since=since,
-        now=now,
-        ask=aws.spot_history,
-        region_of=aws.region_of,
-        folder=cache_folder(),
-    )
+        raise NoHistory(f"boto3 is not installed. {step}") from None
+    return aws.spot_history(region, types, zones, since, until)

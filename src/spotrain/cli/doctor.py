@@ -30,6 +30,10 @@ def command(
         str | None,
         typer.Option("--cluster", help="Name of the EKS cluster; default: the kubeconfig's."),
     ] = None,
+    project: Annotated[
+        str | None,
+        typer.Option(help="Project of Google Cloud; default: the kubeconfig's or the nodes' own."),
+    ] = None,
     cloud: Annotated[
         bool, typer.Option("--cloud/--no-cloud", help="Ask the cloud account too, or not.")
     ] = True,
@@ -38,7 +42,11 @@ def command(
     """Check what would keep jobs from running, before money is spent: 1 if something would."""
     from spotrain.doctor import Verdict, gravest
 
-    findings = _here() if local else _there(context, namespace, region, eks_cluster, cloud)
+    findings = (
+        _here()
+        if local
+        else _there(context, namespace, cloud, region=region, cluster=eks_cluster, project=project)
+    )
     verdict = gravest(findings)
     output.answer(
         to_document(findings),
@@ -95,20 +103,23 @@ def _here() -> list["Finding"]:
 def _there(
     context: str | None,
     namespace: str | None,
-    region: str | None,
-    eks_cluster: str | None,
     cloud: bool,
+    *,
+    region: str | None,
+    cluster: str | None,
+    project: str | None,
 ) -> list["Finding"]:
     """The cluster first: it says which pools there are, and so what to ask of the cloud."""
+    from spotrain.cli.cloud_account import ask_cloud, find_whereabouts
     from spotrain.cli.cluster import connected
     from spotrain.cli.errors import UserError
-    from spotrain.cli.preflight import Preflight, ask_cloud, find_eks
+    from spotrain.cli.preflight import Preflight
     from spotrain.doctor.finding import fail
 
-    eks = find_eks(context)
+    where = find_whereabouts(context).overridden(region=region, cluster=cluster, project=project)
     try:
-        with connected(context, namespace) as cluster:
-            preflight = Preflight(cluster)
+        with connected(context, namespace) as connection:
+            preflight = Preflight(connection)
             findings = list(preflight.check())
     except UserError as error:
         return [fail("cluster", error.message, "spotrain doctor --help names the options")]
@@ -116,6 +127,7 @@ def _there(
         findings += ask_cloud(
             preflight.pools,
             images=preflight.images,
-            eks=eks.overridden(region, eks_cluster),
+            where=where,
+            provider_ids=preflight.provider_ids,
         )
     return findings

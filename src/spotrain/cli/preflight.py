@@ -1,15 +1,10 @@
-"""What `spotrain doctor` asks of a cluster and of the cloud account behind it."""
+"""What `spotrain doctor` asks of a cluster."""
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from itertools import pairwise
 from typing import Final, TypeVar
-
-from lightkube.config.kubeconfig import KubeConfig
-from lightkube.core.exceptions import ConfigError
 
 from spotrain import contract, kinds
 from spotrain.cli.cluster import Cluster
@@ -29,43 +24,15 @@ ADMINISTRATOR: Final = "an administrator sees it"
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Eks:
-    """Where the cluster is in AWS; None: the kubeconfig does not say."""
-
-    cluster: str | None = None
-    region: str | None = None
-    profile: str | None = None
-
-    def overridden(self, region: str | None, cluster: str | None) -> "Eks":
-        return replace(self, region=region or self.region, cluster=cluster or self.cluster)
-
-
-def find_eks(context: str | None) -> Eks:
-    """Whatever the kubeconfig's login command for EKS names; nothing where it is another."""
-    try:
-        config = KubeConfig.from_env().get(context)
-    except (ConfigError, KeyError, ValueError, OSError):
-        return Eks()  # who connects is told why
-    run = config.user.exec if config and config.user else None
-    if run is None:
-        return Eks()
-    words, env = run.args or [], {each.name: each.value for each in run.env or []}
-    after = dict(pairwise(words))
-    return Eks(
-        cluster=after.get("--cluster-name") or after.get("-i") or after.get("--cluster-id"),
-        region=after.get("--region") or env.get("AWS_REGION") or env.get("AWS_DEFAULT_REGION"),
-        profile=after.get("--profile") or env.get("AWS_PROFILE"),
-    )
-
-
 @dataclass
 class Preflight:
-    """Usage: list(preflight.check()); then `pools` and `images` say what the cloud must have."""
+    """Usage: list(preflight.check()); then the rest says what to ask of the cloud."""
 
     cluster: Cluster
     pools: tuple[Pool, ...] = ()
     images: list[str] = field(default_factory=list)
+    provider_ids: list[str] = field(default_factory=list)
+    """Of the nodes, as their cloud names them."""
 
     def check(self) -> Iterator[Finding]:
         """Raises UserError: the cluster was not reached."""
@@ -114,6 +81,9 @@ class Preflight:
         )
         daemon_set = self._one(kinds.DAEMON_SETS, platform.PLUGIN, "kube-system")
         nodes = self._several(kinds.NODES, "")
+        self.provider_ids = [
+            name for node in nodes or () if (name := (node.get("spec") or {}).get("providerID"))
+        ]
         yield platform.check_gpu_plugin(daemon_set, nodes or (), self.pools)
 
     def _one(self, kind: Kind, name: str, namespace: str) -> Object | None:
@@ -153,35 +123,6 @@ class Preflight:
         except InvalidDocument as error:
             return platform.unreadable("spot prices", str(error))
         return platform.check_prices(prices, self.pools, now=datetime.now(UTC))
-
-
-def ask_cloud(pools: Sequence[Pool], *, images: Iterable[str], eks: Eks) -> list[Finding]:
-    """Findings on the account in which the pools' machines are rented."""
-    rented = [pool for pool in pools if pool.instance_types]
-    if not rented:
-        return []
-    try:
-        from spotrain.clouds import aws, aws_account
-    except ImportError:
-        said = "not looked at: the AWS library is not installed."
-        return [warn("cloud account", said, "pip install 'spotrain[aws]'")]
-    from spotrain.doctor.account import check_account
-
-    regions = {region for pool in rented for zone in pool.zones if (region := aws.region_of(zone))}
-    region = eks.region or next(iter(sorted(regions)), None)
-    if region is None:
-        zones = ", ".join(sorted({zone for pool in rented for zone in pool.zones}))
-        said = f"not looked at: no AWS region has the zones {zones}."
-        return [warn("cloud account", said, "name one by --region, if it is AWS")]
-    profile = None if os.environ.get("AWS_PROFILE") else eks.profile
-    answers = aws_account.ask_account(
-        aws_account.clients(region, profile=profile),
-        region=region,
-        cluster=eks.cluster or "",
-        types=sorted({each for pool in rented for each in pool.instance_types}),
-        images=images,
-    )
-    return list(check_account(answers, rented))
 
 
 def _unseen(check: str) -> Finding:

@@ -1,5 +1,7 @@
 """`python -m spotrain.clouds aws --region us-east-1`: refreshes the prices once, and exits.
 
+On Google Cloud: `python -m spotrain.clouds gcp --project my-project`.
+
 It reads the pools ConfigMap, asks the cloud, and writes the prices ConfigMap. Exit code 1 means
 that nothing was written: older prices stay as they are.
 """
@@ -16,11 +18,11 @@ from lightkube.resources.core_v1 import ConfigMap
 
 from spotrain import contract
 from spotrain.clouds.prices import RefreshError, document, merge, spot_pools
-from spotrain.job import InvalidDocument, Price, PricesError, parse_pools, parse_prices
+from spotrain.job import InvalidDocument, Pool, Price, PricesError, parse_pools, parse_prices
 from spotrain.ledger.prices import Quote
 
-Ask = Callable[[Sequence[str], Sequence[str], datetime], Sequence[Quote]]
-"""Instance types, zones, now -> what the cloud answers; raises RefreshError."""
+Ask = Callable[[Pool, datetime], Sequence[Quote]]
+"""A spot pool, now -> what the cloud answers; raises RefreshError."""
 REQUEST_SECONDS = 10.0
 NAMESPACE = contract.SYSTEM_NAMESPACE
 
@@ -48,18 +50,21 @@ def refresh(client: Client, ask: Ask, *, now: datetime | None = None) -> str:
     now = (now or datetime.now(UTC)).replace(microsecond=0)
     pools = spot_pools(parse_pools(_read(client, contract.POOLS_CONFIGMAP, contract.POOLS_KEY)))
     earlier = _earlier(_read(client, contract.PRICES_CONFIGMAP, contract.PRICES_KEY))
-    types = sorted({each for pool in pools for each in pool.instance_types})
-    zones = sorted({zone for pool in pools for zone in pool.zones})
-    answer = ask(types, zones, now) if pools else ()
-    fresh = merge(pools, answer, (), now=now)
+    # One by one: of a machine type with GPUs of its owner's choice, only the pool says which.
+    answers = [(pool, ask(pool, now)) for pool in pools]
+    fresh = sum(len(merge([pool], answer, (), now=now)) for pool, answer in answers)
     if pools and not fresh:
+        types = ", ".join(sorted({each for pool in pools for each in pool.instance_types}))
+        zones = ", ".join(sorted({zone for pool in pools for zone in pool.zones}))
         raise RefreshError(
-            f"the cloud has no spot price for {', '.join(types)} in {', '.join(zones)}. "
+            f"the cloud has no spot price for {types} in {zones}. "
             "Next: check that these types are sold in these zones, and correct the pools."
         )
-    prices = merge(pools, answer, earlier, now=now)
+    prices = [
+        price for pool, answer in answers for price in merge([pool], answer, earlier, now=now)
+    ]
     _write(client, {contract.PRICES_KEY: document(prices)})
-    return f"{len(fresh)} prices are new, {len(prices) - len(fresh)} stay as they were"
+    return f"{fresh} prices are new, {len(prices) - fresh} stay as they were"
 
 
 def _earlier(text: str) -> tuple[Price, ...]:
@@ -98,15 +103,29 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     clouds = parser.add_subparsers(dest="cloud", required=True)
     aws = clouds.add_parser("aws", help="from EC2's spot price history")
     aws.add_argument("--region", required=True, help="of the cluster, such as us-east-1")
+    gcp = clouds.add_parser("gcp", help="from Compute Engine's list of prices")
+    gcp.add_argument("--project", required=True, help="of the cluster, such as my-project")
     return parser.parse_args(arguments)
 
 
 def _asker(options: argparse.Namespace) -> Ask:
-    # Imported for its own cloud only: an image needs no SDK of the others.
+    """Each cloud's library is imported for its own sake alone."""
+    return _of_aws(options.region) if options.cloud == "aws" else _of_gcp(options.project)
+
+
+def _of_aws(region: str) -> Ask:
     from spotrain.clouds import aws
 
-    ec2 = aws.connect(options.region)
-    return lambda types, zones, now: aws.spot_quotes(ec2, types, zones, now=now)
+    ec2 = aws.connect(region)
+    return lambda pool, now: aws.spot_quotes(ec2, pool.instance_types, pool.zones, now=now)
+
+
+def _of_gcp(project: str) -> Ask:
+    from spotrain.clouds import gcp
+
+    google = gcp.connect()
+    catalogue = gcp.Catalogue(google)
+    return lambda pool, now: gcp.spot_quotes(google, catalogue, project, pool, now=now)
 
 
 def _failed(message: str) -> int:

@@ -2,35 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias, TypeVar
 
-LOGGED_OUT: Final = ("NoCredentials", "ExpiredToken", "InvalidClientTokenId", "NoProfile")
-"""Codes, AWS's and ours, of those who are nobody to AWS."""
-
-
-@dataclass(frozen=True)
-class Refused:
-    """A question that was not answered."""
-
-    code: str
-    """AWS's word: AccessDenied, ThrottlingException; Unreachable and NoCredentials are ours."""
-    message: str
-
-    @property
-    def is_denied(self) -> bool:
-        return "Denied" in self.code or "Unauthorized" in self.code or self.code == "AuthFailure"
-
-    @property
-    def is_logged_out(self) -> bool:
-        return self.code in LOGGED_OUT
-
-    @property
-    def is_throttled(self) -> bool:
-        return "Throttl" in self.code or self.code in ("RequestLimitExceeded", "TooManyRequests")
-
-
-T = TypeVar("T")
-Answer: TypeAlias = T | Refused
+from spotrain.clouds.answers import Answer
 
 
 @dataclass(frozen=True)

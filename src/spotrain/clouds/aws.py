@@ -1,7 +1,6 @@
 """Spot prices of EC2."""
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -101,12 +100,6 @@ def spot_history(
     except BotoCoreError as error:
         raise NoHistory(f"no way to ask EC2: {line(error)}. Next: {LOG_IN}.") from error
     return list(_ask(ec2, types, zones, _PERSON, StartTime=since, EndTime=until))
-
-
-def region_of(zone: str) -> str | None:
-    """The region of a zone of AWS; None: the zone is of another cloud, or of none."""
-    found = re.fullmatch(r"([a-z]{2}(?:-[a-z]+)+-\d+)(?:[a-z]|-[a-z]{3}-\d+[a-z])", zone)
-    return found[1] if found else None
 
 
 def _ask(

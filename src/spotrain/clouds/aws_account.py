@@ -16,7 +16,8 @@ from botocore.exceptions import (  # type: ignore[import-untyped]
     ProfileNotFound,
 )
 
-from spotrain.clouds.account import Account, Answer, Identity, Quota, Refused, Subnet
+from spotrain.clouds.account import Account, Identity, Quota, Subnet
+from spotrain.clouds.answers import Answer, Refused
 from spotrain.clouds.aws import LOGGED_OUT
 
 SPOT_ROLE: Final = "AWSServiceRoleForEC2Spot"

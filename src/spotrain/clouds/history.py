@@ -15,6 +15,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from spotrain.clouds.zones import aws_region, gcp_region
 from spotrain.ledger.prices import Quote
 
 KEPT: Final = timedelta(days=90)
@@ -58,7 +59,6 @@ def history(
     since: datetime,
     now: datetime,
     ask: Ask,
-    region_of: Callable[[str], str | None],
     folder: Path,
 ) -> History:
     """The prices of these markets from `since` to `now`, from the cache and from the cloud."""
@@ -70,11 +70,10 @@ def history(
     by_region: dict[str | None, list[Market]] = defaultdict(list)
     for market in sorted(set(markets)):
         is_type = _TYPE.fullmatch(market.instance_type)  # it names a file, and comes from a label
-        by_region[region_of(market.zone) if is_type else None].append(market)
+        by_region[aws_region(market.zone) if is_type else None].append(market)
     for region, those in by_region.items():
         if region is None:
-            names = ", ".join(f"{market.instance_type} in {market.zone}" for market in those)
-            problems.append(f"AWS alone is asked for prices, and knows no {names}.")
+            problems += _without_record(those)
             continue
         try:
             quotes += _of_region(region, those, first=first, now=now, ask=ask, folder=folder)
@@ -84,6 +83,17 @@ def history(
                 quote for market in those for day in _read(folder, market).values() for quote in day
             )
     return History(quotes=tuple(quotes), problem=" ".join(problems))
+
+
+def _without_record(markets: Sequence[Market]) -> Iterator[str]:
+    if google := [market for market in markets if gcp_region(market.zone)]:
+        yield f"Google Cloud keeps no record of past prices: {_names(google)}."
+    if others := [market for market in markets if not gcp_region(market.zone)]:
+        yield f"AWS alone is asked for prices, and knows no {_names(others)}."
+
+
+def _names(markets: Sequence[Market]) -> str:
+    return ", ".join(f"{market.instance_type} in {market.zone}" for market in markets)
 
 
 def _of_region(

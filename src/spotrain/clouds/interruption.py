@@ -14,7 +14,8 @@ from typing import Any, Final
 import boto3  # type: ignore[import-untyped]
 from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 
-from spotrain.clouds.aws import LOG_IN, LOGGED_OUT, PATIENCE, line, region_of
+from spotrain.clouds.aws import LOG_IN, LOGGED_OUT, PATIENCE, line
+from spotrain.clouds.zones import aws_region
 
 ACTION: Final = "aws:ec2:send-spot-instance-interruptions"
 NOTICE: Final = "PT2M"
@@ -42,7 +43,7 @@ class Instance:
 def instance_of(provider_id: str) -> Instance:
     """By a node's `spec.providerID`, such as aws:///us-east-1a/i-0123456789abcdef0."""
     found = re.fullmatch(r"aws:///([a-z0-9-]+)/(i-[0-9a-f]{8,17})", provider_id)
-    region = region_of(found[1]) if found else None
+    region = aws_region(found[1]) if found else None
     if found is None or region is None:
         raise NotInterrupted(
             f"the node's provider ID is {provider_id!r}, which names no instance of EC2: AWS can "

@@ -15,7 +15,19 @@ from spotrain.controller.status import Disruption
 from spotrain.job import ElasticJob
 
 NODE_REASONS: Final = frozenset(
-    {"Evicted", "NodeLost", "Shutdown", "Preempting", "Terminated", "UnexpectedAdmissionError"}
+    {
+        "Evicted",
+        "NodeLost",
+        "Preempting",
+        # A kubelet whose machine shuts down ends its pods with these, and leaves them where they
+        # are: on GKE nobody deletes them.
+        "NodeShutdown",
+        "Shutdown",
+        "Terminated",
+        # A machine that comes back under its old name takes no pod of its former life.
+        "NodeAffinity",
+        "UnexpectedAdmissionError",
+    }
 )
 """A pod's reason when its node, the scheduler or the kubelet ended it."""
 PEER_ERRORS: Final = (

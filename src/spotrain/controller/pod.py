@@ -98,11 +98,18 @@ def bytes_of(quantity: str | int) -> int | None:
 
 
 def _set_grace(spec: dict[str, Any], offer: Offer | None) -> int:
-    """What the machine's notice allows, unless the template knows better."""
-    given = spec.get("terminationGracePeriodSeconds")
-    if given is None and offer:
+    """Seconds that a worker has from a notice on, and the pod's grace period where it has none.
+
+    A template may ask for more than the machine's notice, for drains and suspensions. A machine
+    that is taken back does not wait for it, and nobody can tell beforehand which of them comes; so
+    the worker reckons with what the machine gives.
+    """
+    given: int | None = spec.get("terminationGracePeriodSeconds")
+    if offer is None:
+        return contract.DEFAULT_GRACE_SECONDS if given is None else given
+    if given is None:
         given = spec["terminationGracePeriodSeconds"] = offer.pool.notice_seconds
-    return contract.DEFAULT_GRACE_SECONDS if given is None else given
+    return min(given, offer.pool.notice_seconds)
 
 
 def _pin(spec: dict[str, Any], offer: Offer) -> None:

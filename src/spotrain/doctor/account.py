@@ -5,7 +5,8 @@ from functools import partial
 from typing import Final, TypeVar
 
 from spotrain import contract
-from spotrain.clouds.account import Account, Answer, Refused
+from spotrain.clouds.account import Account
+from spotrain.clouds.answers import Answer, Refused
 from spotrain.doctor.finding import Finding, fail, passed, warn
 from spotrain.doctor.vcpus import check_quotas
 from spotrain.job import Pool
@@ -20,11 +21,11 @@ def check_account(account: Account, pools: Sequence[Pool]) -> Iterator[Finding]:
     yield _identity(account)
     if isinstance(account.identity, Refused) and account.identity.is_logged_out:
         return
-    yield from _told(
+    yield from told(
         "vCPU quotas",
         account.quotas,
         "servicequotas:ListServiceQuotas",
-        lambda quotas: _told(
+        lambda quotas: told(
             "vCPU quotas",
             account.vcpus,
             "ec2:DescribeInstanceTypes",
@@ -32,25 +33,30 @@ def check_account(account: Account, pools: Sequence[Pool]) -> Iterator[Finding]:
         ),
     )
     if any(pool.capacity == contract.CAPACITY_SPOT for pool in rented):
-        yield from _told("spot role", account.has_spot_role, "iam:GetRole", _spot_role)
-    yield from _told(
+        yield from told("spot role", account.has_spot_role, "iam:GetRole", _spot_role)
+    yield from told(
         "instance types",
         account.offerings,
         "ec2:DescribeInstanceTypeOfferings",
         lambda offered: _offerings(offered, rented),
     )
-    yield from _told(
+    yield from told(
         "subnets",
         account.subnets,
         "eks:DescribeCluster and ec2:DescribeSubnets",
         lambda subnets: _subnets({each.zone: each.free_addresses for each in subnets}, rented),
     )
     for reference, answer in account.images.items():
-        yield from _told("image", answer, "ecr:DescribeImages", partial(_image, reference))
+        yield from told("image", answer, "ecr:DescribeImages", partial(check_image, reference))
 
 
-def _told(
-    check: str, answer: Answer[T], right: str, judge: Callable[[T], Iterator[Finding]]
+def told(
+    check: str,
+    answer: Answer[T],
+    right: str,
+    judge: Callable[[T], Iterator[Finding]],
+    *,
+    cloud: str = "AWS",
 ) -> Iterator[Finding]:
     """What there is to say of an answer; a question that was refused is said to be open."""
     if not isinstance(answer, Refused):
@@ -58,7 +64,9 @@ def _told(
     elif answer.is_denied:
         yield warn(check, f"not looked at: you may not ask ({answer.code}).", f"ask for {right}")
     elif answer.is_throttled:
-        yield warn(check, f"not looked at: AWS is busy ({answer.code}).", "try again in a minute")
+        yield warn(
+            check, f"not looked at: {cloud} is busy ({answer.code}).", "try again in a minute"
+        )
     else:
         said = f"not looked at: {answer.code}: {answer.message.rstrip('.')}."
         yield warn(check, said, "check the region, the network, and --cluster")
@@ -123,7 +131,7 @@ def _subnets(free: dict[str, int], pools: Sequence[Pool]) -> Iterator[Finding]:
             yield fail(check, said, "give the stack a larger network.cidr, or fewer max_nodes")
 
 
-def _image(reference: str, there: bool) -> Iterator[Finding]:
+def check_image(reference: str, there: bool) -> Iterator[Finding]:
     check, name = "image", reference.partition("/")[2][:60]
     if not there:
         yield fail(check, f"{name} is not in its registry.", "pulumi up pushes it")

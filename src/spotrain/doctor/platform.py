@@ -7,6 +7,7 @@ from typing import Any, Final
 from pydantic.alias_generators import to_camel
 
 from spotrain import contract
+from spotrain.clouds.zones import gcp_region
 from spotrain.doctor.finding import Finding, fail, passed, warn
 from spotrain.job import Pool, Price
 from spotrain.job.spec import Spec
@@ -15,6 +16,7 @@ Object = Mapping[str, Any]
 OLD_PRICE: Final = timedelta(hours=6)
 PULUMI: Final = "pulumi up --refresh"
 PLUGIN: Final = "nvidia-device-plugin"
+GOOGLES_PLUGIN: Final = "k8s-app=nvidia-gpu-device-plugin"
 
 
 def check_definition(definition: Object) -> Finding:
@@ -99,7 +101,9 @@ def check_gpu_plugin(
     """Without a plugin a node's GPUs do not count. Some clouds bring one of another name; and who
     may not see it (None) sees what nodes offer."""
     check = "GPU plugin"
-    look = f"kubectl -n kube-system get pods -l app.kubernetes.io/name={PLUGIN}"
+    on_google = any(gcp_region(zone) for pool in pools for zone in pool.zones)
+    label = GOOGLES_PLUGIN if on_google else f"app.kubernetes.io/name={PLUGIN}"
+    look = f"kubectl -n kube-system get pods -l {label}"
     if not any(pool.gpus_per_node for pool in pools):
         return passed(check, "no pool has GPUs.")
     bare = [node["metadata"]["name"] for node in nodes if _lacks_gpus(node, pools)]
@@ -113,6 +117,8 @@ def check_gpu_plugin(
         return passed(check, f"it is ready on all of {wanted} GPU nodes.")
     if any(_gpus(node) for node in nodes):
         return passed(check, "nodes offer their GPUs.")
+    if on_google:
+        return passed(check, "Google brings one with each GPU node.")
     if daemon_set is None:
         said = "not looked at: you may not read it, and there is no GPU node now."
         return warn(check, said, "an administrator sees it")

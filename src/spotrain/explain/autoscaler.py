@@ -22,6 +22,12 @@ QUOTA_WORDS: Final = (
     "service-linked role",
 )
 """By these a cloud says that it is not allowed, where it could."""
+ADDRESS_WORDS: Final = ("ip space exhausted", "ip_space_exhausted")
+"""By these it says that the network has no address left for a node."""
+GKE_GROUP: Final = re.compile(
+    r"https://.+/zones/(?P<zone>[a-z0-9-]+)/instanceGroups/gke-(?P<name>[a-z0-9-]+)-[0-9a-f]{8}-grp"
+)
+"""GKE names its groups by their address, and cuts the name of cluster and node pool short."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,8 @@ class Group:
 
     def is_of(self, pool: str, zone: str) -> bool:
         """Groups are named after their pool and zone, with what the cloud adds around it."""
+        if gke := GKE_GROUP.fullmatch(self.name):
+            return gke["zone"] == zone and _begins(f"{pool}-{zone}", gke["name"], len(pool))
         word = re.escape(f"{pool}-{zone}")
         return re.search(rf"(?<![a-z0-9]){word}(?![a-z0-9])", self.name) is not None
 
@@ -67,8 +75,18 @@ def read_autoscaler(document: Mapping[str, Any] | None) -> Autoscaler | None:
     )
 
 
+def _begins(word: str, text: str, least: int) -> bool:
+    """Whether `text` ends with at least so many characters of the beginning of `word`."""
+    ends = (word[:length] for length in range(least, len(word) + 1))
+    return any(re.search(rf"(?<![a-z0-9]){re.escape(end)}-?\Z", text) for end in ends)
+
+
 def is_quota(error: str) -> bool:
     return any(word in error.lower() for word in QUOTA_WORDS)
+
+
+def lacks_addresses(error: str) -> bool:
+    return any(word in error.lower() for word in ADDRESS_WORDS)
 
 
 def go_time(text: str) -> datetime | None:

@@ -8,7 +8,8 @@ from spotrain import contract
 from spotrain.controller.board import ScaleUp
 from spotrain.controller.presence import ARRIVAL_MINUTES
 from spotrain.controller.scale_ups import BACKING_OFF
-from spotrain.explain.autoscaler import NAMESPACE, Group, is_quota
+from spotrain.explain import google
+from spotrain.explain.autoscaler import NAMESPACE, Group, is_quota, lacks_addresses
 from spotrain.explain.cause import Cause, Gravity, clock, ended
 from spotrain.explain.moves import next_move
 from spotrain.explain.nodes import find_coming_nodes
@@ -53,6 +54,15 @@ def _of_word(case: Case, word: ScaleUp) -> Cause:
             said=f"The cloud account may not have more nodes in {_place(case)}: "
             f"{ended(error or word.message)} An administrator must have the account's quota "
             f"raised.{next_move(case)}",
+            command="spotrain doctor",
+        )
+    if lacks_addresses(error) or lacks_addresses(word.message):
+        return Cause(
+            reason="NetworkFull",
+            gravity=case.unless_it_trains(Gravity.BLOCKED),
+            said=f"The network has no addresses left for nodes in {_place(case)}: "
+            f"{ended(error or word.message)} An administrator must widen its ranges."
+            f"{next_move(case)}",
             command="spotrain doctor",
         )
     if BACKING_OFF in word.message or not word.message.startswith(NOT_TRIED):
@@ -122,7 +132,7 @@ def _of_silence(case: Case) -> Cause:
             said=f"{len(case.homeless)} of its workers have been looking for a node since "
             f"{clock(oldest)}, and the autoscaler has said nothing of them: it does "
             f"not run, or does not see the pools. The scheduler: {ended(told)}",
-            command=AUTOSCALER,
+            command=google.AUTOSCALER if google.is_on_google(case) else AUTOSCALER,
         )
     return Cause(
         reason="Unschedulable",

@@ -7,6 +7,7 @@ from typing import Final
 from spotrain import contract
 from spotrain.controller.model import NodeView
 from spotrain.controller.presence import ARRIVAL_MINUTES, is_at
+from spotrain.explain import google
 from spotrain.explain.cause import Cause, Gravity, clock
 from spotrain.explain.moves import next_move
 from spotrain.explain.situation import Case, offer_of
@@ -55,7 +56,7 @@ def _without_gpus(case: Case, node: NodeView, since: datetime, *, broken: bool) 
             said=f"The node {node.name} is ready, but offers no {contract.GPU_RESOURCE} since "
             f"{clock(since)}: its device plugin or its driver has failed. An administrator finds "
             "the reason in the plugin's log.",
-            command=PLUGIN,
+            command=google.PLUGIN if google.is_on_google(case) else PLUGIN,
         )
     return Cause(
         reason="GpuPluginStarting",

@@ -116,12 +116,11 @@ class Pace:
         if needed <= given:
             return ""
         return (
-            f"a save of {cost.bytes / 1e6:.0f} MB took {cost.seconds:.1f} s, and a notice needs "
-            f"time for {SAVES_IN_A_NOTICE} (one may be running): {needed:.0f} s, but of its "
-            f"{self._grace_seconds:.0f} s a change may take {given:.0f} s. Every noticed "
-            "interruption would lose work. Give the pods a longer terminationGracePeriodSeconds if "
-            "the pool's notice allows it, or a faster volume, or save less; "
-            "elastic.run(..., fit_notice=False) trains all the same"
+            f"a save of {cost.bytes / 1e6:.0f} MB took {cost.seconds:.1f} s; a notice has to hold "
+            f"{SAVES_IN_A_NOTICE} (one may be running), {needed:.0f} s, but of its "
+            f"{self._grace_seconds:.0f} s a change may take {given:.0f} s. Next: a longer "
+            "notice (pool, terminationGracePeriodSeconds), a faster volume, less state, or "
+            "fit_notice=False"
         )
 
     def require_fit(self, cost: Cost) -> None:

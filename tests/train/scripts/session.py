@@ -2,6 +2,7 @@
 
     session.py OUTPUT [--pause SECONDS] [--epochs N] [--fail-at STEP] [--hang-at STEP]
                [--hang-in-data SAMPLE] [--hang-in-abort] [--ballast BYTES]
+               [--slow-volume SECONDS]
 
 The ranks look for the file together at the end of each epoch, so that a test decides when the job
 is over, however fast the machine is.
@@ -31,6 +32,7 @@ parser.add_argument("--hang-at", type=int, help="rank 0 hangs there, once")
 parser.add_argument("--hang-in-data", type=int, help="rank 1 hangs at its Nth sample, once")
 parser.add_argument("--hang-in-abort", action="store_true", help="rank 0 leaves no broken world")
 parser.add_argument("--ballast", type=int, default=0, help="bytes more in each checkpoint")
+parser.add_argument("--slow-volume", type=float, default=0, help="until it says: on the disk")
 options = parser.parse_args()
 HUNG = options.output / "hung"
 
@@ -67,6 +69,14 @@ def hang_in_abort() -> None:
     leave()
 
 
+def sync_slowly(file: int) -> None:
+    time.sleep(options.slow_volume)
+    sync(file)
+
+
+sync = os.fsync
+if options.slow_volume:
+    vars(os)["fsync"] = sync_slowly
 leave = torch.distributed.destroy_process_group
 if options.hang_in_abort:
     vars(torch.distributed)["destroy_process_group"] = hang_in_abort

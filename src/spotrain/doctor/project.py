@@ -1,0 +1,78 @@
+"""Checks of a Google Cloud project: who asks, and what it may have where the pools want it."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Final
+
+from spotrain.clouds.answers import Refused
+from spotrain.clouds.project import Project
+from spotrain.doctor.account import check_image, told
+from spotrain.doctor.finding import Finding, fail, passed, warn
+from spotrain.doctor.gpu_quotas import check_all_regions, check_quotas
+from spotrain.doctor.node_pools import check_node_pools
+from spotrain.job import Pool
+
+LOG_IN: Final = "gcloud auth application-default login"
+GOOGLE: Final = "Google Cloud"
+
+
+def check_project(project: Project, pools: Sequence[Pool]) -> Iterator[Finding]:
+    """Everything that a project can be asked. Nobody logged in: that alone is told."""
+    rented = [pool for pool in pools if pool.instance_types]
+    if isinstance(project.quotas, Refused) and project.quotas.is_logged_out:
+        refused = project.quotas
+        said = f"Google Cloud does not know you: {refused.code}: {refused.message.rstrip('.')}."
+        yield fail("cloud credentials", said, LOG_IN)
+        return
+    yield passed("cloud credentials", f"project {project.id}, region {project.region}.")
+    ask = partial(told, cloud=GOOGLE)
+    yield from ask(
+        "GPU quotas",
+        project.quotas,
+        "compute.regions.get (roles/compute.viewer)",
+        lambda quotas: check_quotas(quotas, rented, project),
+    )
+    yield from ask(
+        "GPU quotas of all regions",
+        project.all_regions,
+        "compute.projects.get (roles/compute.viewer)",
+        lambda quota: check_all_regions(quota, rented, project),
+    )
+    yield from _types(project, rented)
+    yield from ask(
+        "node pools",
+        project.node_pools,
+        "container.clusters.list (roles/container.clusterViewer)",
+        lambda found: check_node_pools(found, rented),
+    )
+    for reference, answer in project.images.items():
+        right = "artifactregistry.dockerimages.get (roles/artifactregistry.reader)"
+        yield from ask("image", answer, right, partial(check_image, reference))
+
+
+def _types(project: Project, pools: Sequence[Pool]) -> Iterator[Finding]:
+    for pool in pools:
+        for zone in pool.zones:
+            check = f"machine types of {pool.name}, {zone}"
+            answers = [project.types.get((each, zone), False) for each in pool.instance_types]
+            refused = next((each for each in answers if isinstance(each, Refused)), None)
+            if refused is not None:
+                right = "compute.machineTypes.get (roles/compute.viewer)"
+                yield from told(check, refused, right, lambda _: iter(()), cloud=GOOGLE)
+                continue
+            missing = [
+                type
+                for type, is_sold in zip(pool.instance_types, answers, strict=True)
+                if not is_sold
+            ]
+            yield _sold(check, zone, missing, of=len(pool.instance_types))
+
+
+def _sold(check: str, zone: str, missing: Sequence[str], *, of: int) -> Finding:
+    if not missing:
+        return passed(check, f"the zone sells all of them ({of}).")
+    names = ", ".join(missing)
+    if len(missing) == of:
+        fix = f"take {zone} out of the pool's zones, or name a type that it has"
+        return fail(check, f"the zone sells none of them ({names}).", fix)
+    return warn(check, f"the zone does not sell {names}.", "name others")
