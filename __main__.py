@@ -78,7 +78,12 @@ Archive(
 # 7. Researchers: what the people who run jobs may do
 Researchers(
     "researchers",
-    ResearchersArgs(job_namespace=jobs.name, kubernetes=cloud.kubernetes, after=platform.system),
+    ResearchersArgs(
+        job_namespace=jobs.name,
+        people=cloud.researchers,
+        kubernetes=cloud.kubernetes,
+        after=platform.system,
+    ),
 )
 
 # 8. Prices: what spot nodes cost today, where the cloud tells

@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import pulumi
 import pulumi_kubernetes as k8s
+
+from spotrain import contract
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +25,7 @@ class Pool:
     max_nodes: int
     """Most nodes in one zone."""
     notice_seconds: int
-    """From the order to leave to the end of the node."""
+    """What an ordinary pod has between SIGTERM and SIGKILL when its node is taken back."""
     spot_usd_per_hour: float
     """A typical price of the first instance type; spot prices move. 0 where nobody names one."""
     on_demand_usd_per_hour: float
@@ -41,6 +44,15 @@ class Pool:
             "noticeSeconds": self.notice_seconds,
             "spotUsdPerHour": self.spot_usd_per_hour,
             "onDemandUsdPerHour": self.on_demand_usd_per_hour,
+        }
+
+    def node_labels(self) -> dict[str, str]:
+        """What its nodes carry on every cloud, beside their zone: jobs find them by these."""
+        return {
+            contract.LABEL_POOL: self.name,
+            contract.LABEL_GPU: self.gpu,
+            contract.LABEL_CAPACITY: self.capacity,
+            contract.LABEL_ROLE: contract.ROLE_WORKER,
         }
 
 
@@ -137,6 +149,14 @@ class Endpoint:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Person:
+    """Somebody, or a group, as the cluster's API server knows them."""
+
+    kind: Literal["User", "Group"]
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class ImageReferences:
     """Container images, by digest."""
 
@@ -162,6 +182,9 @@ class Cloud:
     """None: the prices in the pools are all there is."""
     job_credentials: Endpoint | None
     """Where jobs get their identity at the cloud; None: they have none."""
+    researchers: tuple[Person, ...]
+    """Who runs jobs and cannot be put into `contract.RESEARCHERS_GROUP` by the cloud: they get the
+    rights of that group by name."""
     images: ImageReferences
     ready: tuple[pulumi.Resource, ...]
     """Pods can be scheduled, and mount the volume, once these exist. Whatever runs pods depends on

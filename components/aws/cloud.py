@@ -107,6 +107,7 @@ class AwsCloud(pulumi.ComponentResource):
             alert_receiver=self._alert_receiver(cluster),
             prices=prices.source,
             job_credentials=POD_IDENTITY_AGENT if args.storage.bucket else None,
+            researchers=(),  # an access entry puts them into the group
             images=args.images or self._images(),
             # GPU nodes too: at a destroy the last pods of jobs stop while their nodes are there.
             ready=(

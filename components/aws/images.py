@@ -1,28 +1,21 @@
 """The container images: their ECR repositories, and what is built into them."""
 
-import hashlib
 import json
-import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pulumi
 import pulumi_aws as aws
 import pulumi_docker_build as docker_build
 
+from components import image_build
 from components.cloud import ImageReferences
+from components.image_content import KINDS
 
-ROOT = Path(__file__).parents[2]
-PLATFORM = docker_build.Platform.LINUX_AMD64
-"""GPU instances of every pool are x86."""
 KEPT_IMAGES = 30
-KINDS = ("training", "controller")
 CACHE = "cache"
 """A repository of its own: a cache is pushed under the same tag again and again."""
-BUILDER = "components/aws/images.py"
-"""This file: built in another way, an image gets another tag, since no tag takes a second image."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,27 +44,15 @@ class Images(pulumi.ComponentResource):
 
     def _image(self, kind: str) -> pulumi.Output[str]:
         repository = self._repository(kind, is_image=True)
-        base = self._args.bases.get(kind)
-        tag = content_tag(ROOT, sources(ROOT, kind), base or "")
-        cache = pulumi.Output.concat(self._cache.repository_url, ":", kind)
-        image = docker_build.Image(
-            f"{self._name}-{kind}",
-            # Relative, so that the state holds no path of the machine that built it.
-            context=docker_build.BuildContextArgs(location="."),
-            dockerfile=docker_build.DockerfileArgs(location=f"{kind}-image/Dockerfile"),
-            build_args={"BASE_IMAGE": base} if base else None,
-            platforms=[PLATFORM],
-            tags=[pulumi.Output.concat(repository.repository_url, ":", tag)],
-            registries=[self._login(repository)],
-            cache_from=[
-                docker_build.CacheFromArgs(registry=docker_build.CacheFromRegistryArgs(ref=cache))
-            ],
-            cache_to=[docker_build.CacheToArgs(registry=_cache_to(cache))],
-            push=True,
-            build_on_preview=False,
-            opts=self._child,
+        registry = image_build.Registry(
+            repository=repository.repository_url,
+            cache=self._cache.repository_url,
+            login=self._login(repository),
         )
-        return pulumi.Output.format("{0}@{1}", repository.repository_url, image.digest)
+        base = self._args.bases.get(kind)
+        return image_build.build(
+            f"{self._name}-{kind}", kind, registry, base=base, opts=self._child
+        )
 
     def _login(self, repository: aws.ecr.Repository) -> docker_build.RegistryArgs:
         """To the account's registry: image and cache are in the same one."""
@@ -108,17 +89,6 @@ class Images(pulumi.ComponentResource):
         return repository
 
 
-def _cache_to(ref: pulumi.Output[str]) -> docker_build.CacheToRegistryArgs:
-    return docker_build.CacheToRegistryArgs(
-        ref=ref,
-        mode=docker_build.CacheMode.MAX,  # the stage that builds the package too
-        # ECR takes a cache only as an image.
-        image_manifest=True,
-        oci_media_types=True,
-        ignore_error=True,  # a cache that was not written costs time, not the deployment
-    )
-
-
 def _rule(selection: dict[str, Any]) -> dict[str, Any]:
     return {"rulePriority": 1, "selection": selection, "action": {"type": "expire"}}
 
@@ -134,32 +104,3 @@ CACHE_RULE = _rule(
         "countNumber": 1,
     }
 )
-
-
-def sources(root: Path, kind: str) -> list[str]:
-    """What decides what is in an image: the files that its .dockerignore lets through, its
-    Dockerfile, and how it is built. Paths may hold `*`."""
-    dockerfile = f"{kind}-image/Dockerfile"
-    ignore = f"{dockerfile}.dockerignore"
-    lines = (root / ignore).read_text().splitlines()
-    return [dockerfile, ignore, BUILDER, *(line[1:] for line in lines if line.startswith("!"))]
-
-
-def content_tag(root: Path, sources: Iterable[str], base: str) -> str:
-    """A tag that changes whenever an image would be built anew, and only then.
-
-    Modes count: they are in the image, and differ where people have different umasks.
-    """
-    digest = hashlib.sha256(base.encode())
-    for file in sorted({file for source in sources for file in _files(root, source)}):
-        mode = stat.S_IMODE(file.stat().st_mode)
-        digest.update(f"{file.relative_to(root).as_posix()}\0{mode:o}\0".encode())
-        digest.update(file.read_bytes() + b"\0")
-    return f"src-{digest.hexdigest()[:16]}"
-
-
-def _files(root: Path, source: str) -> Iterator[Path]:
-    for top in root.glob(source):
-        for file in [top] if top.is_file() else top.rglob("*"):
-            if file.is_file() and "__pycache__" not in file.parts:
-                yield file

@@ -65,6 +65,7 @@ class ExistingCloud(pulumi.ComponentResource):
             alert_receiver=None,
             prices=None,
             job_credentials=None,
+            researchers=(),
             images=args.images,
             ready=(),
             outputs={
@@ -75,21 +76,11 @@ class ExistingCloud(pulumi.ComponentResource):
         self.register_outputs({})
 
 
-def node_labels(pool: Pool) -> dict[str, str]:
-    """What a node of the pool must carry, beside its zone: jobs find it by these."""
-    return {
-        contract.LABEL_POOL: pool.name,
-        contract.LABEL_GPU: pool.gpu,
-        contract.LABEL_CAPACITY: pool.capacity,
-        contract.LABEL_ROLE: contract.ROLE_WORKER,
-    }
-
-
 def label_commands(context: str, pools: Sequence[Pool]) -> Iterator[str]:
     """One a pool and zone; a node that has its zone already keeps it."""
     for pool in pools:
         for zone in pool.zones:
-            labels = {**node_labels(pool), contract.LABEL_ZONE: zone}
+            labels = {**pool.node_labels(), contract.LABEL_ZONE: zone}
             said = " ".join(f"{key}={value}" for key, value in labels.items())
             yield f"kubectl --context {context} label node <node> {said}"
 

@@ -23,7 +23,7 @@ LABEL_JOB: Final = "job-name"
 LABEL_REPLICA_TYPE: Final = "replica-type"
 LABEL_REPLICA_INDEX: Final = "replica-index"
 
-# --- Labels and taint of GPU nodes -----------------------------------------------------------
+# --- Labels and taint of GPU nodes, the same on every cloud: a stack puts ours on them ---------
 DOMAIN: Final = "spotrain.dev"
 LABEL_POOL: Final = f"{DOMAIN}/pool"
 LABEL_GPU: Final = f"{DOMAIN}/gpu"
@@ -37,6 +37,7 @@ LABEL_ROLE: Final = f"{DOMAIN}/role"
 ROLE_MANAGER: Final = "manager"
 ROLE_WORKER: Final = "worker"
 LABEL_ZONE: Final = "topology.kubernetes.io/zone"
+"""Kubernetes' own, from the cloud; its value is the cloud's name: us-east-1a, us-central1-a."""
 LABEL_INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
 """Kubernetes' own, from the cloud."""
 ADDRESSES_PER_NODE: Final = 24

@@ -19,7 +19,7 @@ from stacks.aws.addons import addon_versions
 from stacks.aws.allocatable import Size, gib, smallest, usable_storage_gib
 from stacks.aws.costs import pool_price
 from stacks.aws.instances import gpu_catalog
-from stacks.aws.pools import pools_with_twins
+from stacks.pools import pools_with_twins
 
 if TYPE_CHECKING:
     from stacks.aws.cluster_schema import Pool

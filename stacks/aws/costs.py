@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 from components.aws.nodes.disks import BASE_MIB_PER_SECOND, IMAGE_MIB_PER_SECOND
 from spotrain import contract
 from stacks.aws.instances import gpu_catalog
-from stacks.aws.pools import pools_with_twins
 from stacks.aws.services import service_catalog, service_prices
 from stacks.aws.storage_costs import storage_notes
 from stacks.bill import HOURS_PER_MONTH, Bill, FixedCost, PoolPrice
+from stacks.pools import pools_with_twins
 
 if TYPE_CHECKING:
     from stacks.aws.cluster_schema import Pool

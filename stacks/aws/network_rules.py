@@ -2,20 +2,16 @@
 
 import re
 from collections.abc import Iterator
-from ipaddress import IPv4Network
 from typing import TYPE_CHECKING
 
 from components.aws.network.subnets import VPC_PREFIXES, nodes_that_fit, zone_blocks
+from stacks.addresses import is_example, is_private, wrong_public_blocks
 from stacks.aws.instances import gpu_catalog
-from stacks.aws.pools import pools_with_twins
+from stacks.pools import pools_with_twins
 from stacks.problems import UNSET, Problem, every, suggestion
 
 if TYPE_CHECKING:
     from stacks.aws.schema import AwsSettings
-
-PRIVATE = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
-DOCUMENTATION = tuple(map(IPv4Network, ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24")))
-WIDEST_PUBLIC_PREFIX = 16
 
 
 def problems(settings: "AwsSettings") -> Iterator[Problem]:
@@ -29,7 +25,7 @@ def problems(settings: "AwsSettings") -> Iterator[Problem]:
 def warnings(settings: "AwsSettings") -> Iterator[str]:
     """What is accepted but cannot work as it stands."""
     for block in settings.network.api_access.cidrs:
-        if any(block.subnet_of(example) for example in DOCUMENTATION):
+        if is_example(block):
             yield (
                 f"network.api_access.cidrs: {block} is reserved for documentation, nobody connects "
                 "from it. Set your own address (curl https://checkip.amazonaws.com) before "
@@ -41,10 +37,6 @@ def warnings(settings: "AwsSettings") -> Iterator[str]:
             "network.endpoints: an image pull uses ecr.api and ecr.dkr; one without the other is "
             "paid for nothing. Name both, or neither."
         )
-
-
-def is_private(block: IPv4Network) -> bool:
-    return any(block.subnet_of(private) for private in PRIVATE)
 
 
 def region_is_known(settings: "AwsSettings") -> Iterator[Problem]:
@@ -135,25 +127,12 @@ def api_access_names_one_way(settings: "AwsSettings") -> Iterator[Problem]:
 
 
 def api_blocks_are_narrow(settings: "AwsSettings") -> Iterator[Problem]:
-    cidrs = settings.network.api_access.cidrs
-    for index, block in enumerate(cidrs):
-        if block.prefixlen < WIDEST_PUBLIC_PREFIX or is_private(block):
-            yield Problem(
-                path=f"network.api_access.cidrs[{index}]",
-                value=block,
-                rule=f"a public block of /{WIDEST_PUBLIC_PREFIX} or narrower, never 0.0.0.0/0",
-                reason="a wide block opens the API to the world, and nobody arrives at a public "
-                "endpoint from a private address",
-                next_step="name your office's or runner's own addresses, or use `private`",
-            )
-        if any(block.overlaps(other) for other in cidrs[:index]):
-            yield Problem(
-                path=f"network.api_access.cidrs[{index}]",
-                value=block,
-                rule="no overlap with another entry",
-                reason="AWS refuses it, and it hides which entry lets somebody in",
-                next_step="keep the narrower entry that you mean",
-            )
+    yield from wrong_public_blocks(
+        "network.api_access.cidrs",
+        settings.network.api_access.cidrs,
+        cloud="AWS",
+        instead="`private`",
+    )
 
 
 def endpoints_are_named_once(settings: "AwsSettings") -> Iterator[Problem]:

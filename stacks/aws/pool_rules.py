@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from spotrain import contract
 from stacks.aws.instances import GpuInstance, gpu_catalog
-from stacks.aws.pools import twin_name
+from stacks.pools import twin_name
 from stacks.problems import Problem, every, suggestion
 
 if TYPE_CHECKING:

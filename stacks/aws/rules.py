@@ -1,6 +1,5 @@
 """What the parts of a stack file must be to each other; pure, one rule a function."""
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -8,13 +7,11 @@ from spotrain import contract
 from stacks.aws import addon_rules, manager_room, network_rules, pool_rules, storage_rules
 from stacks.aws.arns import SSO_ROLE, role_command
 from stacks.aws.services import service_catalog
+from stacks.messages import example_addresses
 from stacks.problems import UNSET, Problem, every, suggestion
 
 if TYPE_CHECKING:
     from stacks.aws.schema import AwsSettings
-
-EXAMPLE = re.compile(r"[@.](example\.(com|net|org)|example|invalid|localhost|test)$")
-"""Domains that nobody can have (RFC 2606)."""
 
 
 def problems(settings: "AwsSettings") -> Iterator[Problem]:
@@ -135,13 +132,7 @@ def messages_reach_nobody(settings: "AwsSettings") -> Iterator[str]:
     told = {"observability.notify": settings.observability.notify}
     if settings.budget:
         told["budget.emails"] = settings.budget.emails
-    for path, addresses in told.items():
-        for address in addresses:
-            if EXAMPLE.search(address.lower()):
-                yield (
-                    f"{path}: {address} is an example, nobody reads what is sent there. "
-                    "Set your own address."
-                )
+    yield from example_addresses(told)
 
 
 RULES = (

@@ -5,7 +5,7 @@ from typing import Any
 
 import pulumi_kubernetes as k8s
 
-from components.cloud import Cloud, ImageReferences, NfsVolume, Pool, Volume
+from components.cloud import Cloud, ImageReferences, NfsVolume, Person, Pool, Volume
 from components.platform.archive import Archive, ArchiveArgs
 from components.platform.elastic_jobs import ElasticJobs, ElasticJobsArgs
 from components.platform.job_namespace import JobNamespace, JobNamespaceArgs
@@ -53,6 +53,7 @@ def cloud(kubernetes: k8s.Provider, **changes: Any) -> Cloud:
         "alert_receiver": None,
         "prices": None,
         "job_credentials": None,
+        "researchers": (),
         "images": ImageReferences(training=TRAINING_IMAGE, controller=IMAGE),
         "ready": (),
         "outputs": {},
@@ -129,9 +130,10 @@ def archive() -> Recording:
     )
 
 
-def researchers() -> Recording:
+def researchers(*people: Person) -> Recording:
     return made(
         lambda kube: Researchers(
-            "researchers", ResearchersArgs(job_namespace=JOBS, kubernetes=kube, after=())
+            "researchers",
+            ResearchersArgs(job_namespace=JOBS, people=people, kubernetes=kube, after=()),
         )
     )

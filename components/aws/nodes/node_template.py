@@ -28,10 +28,7 @@ class NodeSize:
 def node_labels(pool: Pool, *, efa: bool = False) -> dict[str, str]:
     """The labels by which jobs, device plugins and the autoscaler find a pool's nodes."""
     return {
-        contract.LABEL_POOL: pool.name,
-        contract.LABEL_GPU: pool.gpu,
-        contract.LABEL_CAPACITY: pool.capacity,
-        contract.LABEL_ROLE: contract.ROLE_WORKER,
+        **pool.node_labels(),
         ACCELERATOR_LABEL: pool.gpu,
         **({EFA_LABEL: "present"} if efa else {}),
     }

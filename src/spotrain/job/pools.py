@@ -41,7 +41,7 @@ class Pool(Section):
     max_nodes: Annotated[int, Field(ge=0)]
     """most nodes in one zone"""
     notice_seconds: Annotated[int, Field(ge=1)]
-    """seconds from SIGTERM until the machine is gone"""
+    """what a pod has between SIGTERM and SIGKILL when its machine is taken back"""
     spot_usd_per_hour: Annotated[float, Field(ge=0)] | None = None
     """price of one node for one hour; 0 where nobody has named one"""
     on_demand_usd_per_hour: Annotated[float, Field(ge=0)]

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from components.aws.images import CACHE, KINDS, ROOT, Images, ImagesArgs, content_tag, sources
+from components.aws.images import CACHE, Images, ImagesArgs
+from components.image_content import KINDS, ROOT, content_tag, sources
 from stacks.aws.costs import fixed_costs
 from stacks.aws.schema import AwsSettings
 from stacks.recorder import MASK, Recording
@@ -151,7 +152,7 @@ def checkout(tmp_path: Path) -> Path:
         "pyproject.toml",
         "requirements.lock",
         ".git/config",
-        "components/aws/images.py",
+        "components/image_build.py",
         "components/aws/network/network.py",
         "src/other/module.py",
         "src/spotrain/__pycache__/contract.pyc",
@@ -194,7 +195,7 @@ def test_a_tag_changes_with_each_file_that_docker_is_sent_and_with_no_other(
     patterns = [
         line for line in ignore.read_text().splitlines() if line and not line.startswith("#")
     ]
-    always = {"components/aws/images.py", f"{kind}-image/Dockerfile"}
+    always = {"components/image_build.py", f"{kind}-image/Dockerfile"}
     always.add(f"{kind}-image/Dockerfile.dockerignore")
     before = tag(checkout, kind)
     changing = set()

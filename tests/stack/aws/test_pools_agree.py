@@ -12,9 +12,9 @@ from spotrain.job import parse_pools
 from stacks.aws.build import aws_args
 from stacks.aws.instances import gpu_catalog
 from stacks.aws.pool_rules import LONGEST_NAME
-from stacks.aws.pools import twin_name
 from stacks.aws.schema import AwsSettings
 from stacks.pages.stacks import QUARRY, recording_of, settings_of
+from stacks.pools import twin_name
 from stacks.preview import ROOT, run_program
 from stacks.recorder import Recording, Registration
 from stacks.stack_file import read_config

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 import yaml
 
-from components.existing.cloud import node_labels
 from spotrain import contract
 from stacks import schema
 from stacks.existing.build import existing_args
@@ -41,7 +40,7 @@ def test_the_node_has_the_labels_by_which_jobs_find_it(
 ) -> None:
     (pool,) = existing_args(settings).pools
     (zone,) = pool.zones
-    assert node["labels"] == {**node_labels(pool), contract.LABEL_ZONE: zone}
+    assert node["labels"] == {**pool.node_labels(), contract.LABEL_ZONE: zone}
 
 
 def test_the_folder_that_the_node_gets_is_the_volume(
@@ -58,7 +57,7 @@ def test_the_folder_that_the_node_gets_is_the_volume(
 
 def test_minikube_gets_the_same_labels_and_folder(settings: ExistingSettings) -> None:
     (pool,) = existing_args(settings).pools
-    labels = {**node_labels(pool), contract.LABEL_ZONE: pool.zones[0]}
+    labels = {**pool.node_labels(), contract.LABEL_ZONE: pool.zones[0]}
     said = " ".join(f"{key}={value}" for key, value in labels.items())
     assert f"kubectl --context minikube label node minikube {said}\n" in GUIDE
     assert f'--mount-string "$HOME/spotrain:{settings.volume.host_path}"' in GUIDE
