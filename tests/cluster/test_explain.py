@@ -56,6 +56,7 @@ EVERYTHING = (
 DEPENDS_ON_AGE = {
     "the controller runs and has not looked at the job",
     "the autoscaler says nothing",
+    "Google Cloud: the autoscaler says nothing",
     "no node is free, and nobody adds any",
     "a node does not come up",
     "a node is ready, its GPU plugin fails",

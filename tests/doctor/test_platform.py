@@ -126,6 +126,14 @@ def test_gpus_must_count(daemon_set: Any, nodes: list[Any], verdict: Verdict) ->
     assert check_gpu_plugin(daemon_set, nodes, [pool()]).verdict is verdict
 
 
+def test_google_brings_the_plugin_and_a_node_without_gpus_is_told_all_the_same() -> None:
+    pools = [pool(zones=("us-central1-a",))]
+    assert check_gpu_plugin({}, [], pools).verdict is PASS
+    assert check_gpu_plugin(None, [], pools).verdict is PASS
+    broken = check_gpu_plugin({}, [node(0)], pools)
+    assert (broken.verdict, "nvidia-gpu-device-plugin" in broken.fix) == (FAIL, True)
+
+
 def test_a_platform_without_gpus_needs_no_plugin() -> None:
     assert check_gpu_plugin({}, [], [pool(gpu="cpu", gpus_per_node=0)]).verdict is PASS
 
@@ -199,6 +207,39 @@ def test_without_an_autoscaler_no_rented_node_comes() -> None:
     (found,) = check_autoscaler(None, [pool()], now=NOW)
     assert found.verdict is FAIL
     assert list(check_autoscaler(None, [pool(instance_types=())], now=NOW)) == []
+
+
+# --- Where Google runs the autoscaler -------------------------------------------------------------
+GROUPS = "https://www.googleapis.com/compute/v1/projects/p/zones/us-central1-a/instanceGroups"
+
+
+def on_google(*groups: dict[str, Any]) -> list[Finding]:
+    told = read_autoscaler(autoscaler_status(list(groups), NOW)) if groups else None
+    return list(check_autoscaler(told, [pool(zones=("us-central1-a",))], now=NOW))
+
+
+def test_google_runs_it_whether_it_tells_of_itself_or_not() -> None:
+    (silent,) = on_google()
+    assert (silent.verdict, "Google runs it" in silent.said) == (PASS, True)
+    (telling,) = on_google(group(f"{GROUPS}/gke-dev-managers-1a2b3c4d-grp"))
+    assert telling.verdict is PASS
+
+
+@pytest.mark.parametrize(
+    ("name", "is_of"),
+    [
+        pytest.param("gke-dev-t4-spot-us-central1-a-1a2b3c4d-grp", True, id="whole"),
+        pytest.param("gke-dev-t4-spot-us-cent-1a2b3c4d-grp", True, id="cut-short"),
+        pytest.param("gke-dev-t4-spot-1a2b3c4d-grp", True, id="the-pool-alone"),
+        pytest.param("gke-dev-t4-spot-big-us-cen-1a2b3c4d-grp", False, id="another-pool"),
+        pytest.param("gke-dev-not4-spot-us-cent-1a2b3c4d-grp", False, id="a-word-within-a-word"),
+        pytest.param("gke-t4-spot-managers-1a2b3c4d-grp", False, id="a-cluster-of-that-name"),
+    ],
+)
+def test_a_group_is_known_by_what_gke_leaves_of_its_name(name: str, is_of: bool) -> None:
+    told = group(f"{GROUPS}/{name}", status="Backoff", code="GCE_STOCKOUT", error="none left")
+    found = on_google(told)
+    assert any("GCE_STOCKOUT" in each.said for each in found) is is_of
 
 
 # --- The way to the cluster -----------------------------------------------------------------------

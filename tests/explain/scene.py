@@ -228,12 +228,12 @@ class Scene:
                 self.event(reason, message, pod=index, source=SOURCE)
         return self
 
-    def group(self, zone: str, **told: Any) -> "Scene":
+    def group(self, zone: str, *, named: str = "", **told: Any) -> "Scene":
         """The autoscaler's status tells of the pool's group in that zone."""
         groups = yaml.safe_load(self.more.get("autoscaler", {}).get("data", {}).get(KEY, "")) or {}
         listed = [
             *groups.get("nodeGroups", []),
-            group(f"eks-pool-t4-spot-{zone}-0a1b-22cc", **told),
+            group(named or f"eks-pool-t4-spot-{zone}-0a1b-22cc", **told),
         ]
         self.more["autoscaler"] = autoscaler_status(listed, self.now)
         return self

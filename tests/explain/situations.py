@@ -366,6 +366,73 @@ def _() -> Scene:
     return homeless().wait(2).autoscaler_says("FailedScaleUp", said)
 
 
+# --- The same on Google Cloud, whose autoscaler has words and names of its own --------------------
+ON_GOOGLE: Final = (
+    POOLS.replace("[a, b]", "[us-central1-a, us-central1-b]")
+    .replace("[g4dn.xlarge, g4dn.2xlarge]", "[n1-standard-4]")
+    .replace("noticeSeconds: 90", "noticeSeconds: 105")
+)
+GOOGLE_GROUP: Final = (
+    "https://www.googleapis.com/compute/v1/projects/my-project/zones/us-central1-a"
+    "/instanceGroups/gke-dev-t4-spot-us-cent-1a2b3c4d-grp"
+)
+"""Cut short, as GKE does."""
+
+
+def google_fails(why: str) -> Scene:
+    said = (
+        f"Node scale up in zones us-central1-a associated with this pod failed: {why}. "
+        "Pod is at risk of not being scheduled."
+    )
+    return homeless(pools=ON_GOOGLE).wait(2).autoscaler_says("FailedScaleUp", said)
+
+
+@situation(
+    "Google Cloud: no spot machine in this zone",
+    "NoCapacity",
+    says=(
+        "zone us-central1-a of the pool t4-spot since 12:00:00",
+        "ZONE_RESOURCE_POOL_EXHAUSTED",
+        "moves to t4-spot, zone us-central1-b now",
+    ),
+    next=STATUS,
+)
+def _() -> Scene:
+    code, error = "OUT_OF_RESOURCES", "ZONE_RESOURCE_POOL_EXHAUSTED: no n1-standard-4 with a T4"
+    scene = google_fails("GCE out of resources")
+    return scene.group("", named=GOOGLE_GROUP, status="Backoff", code=code, error=error)
+
+
+@situation(
+    "Google Cloud: the project's quota is used up",
+    "CloudQuota",
+    says=("zone us-central1-a", "GCE quota exceeded"),
+    next="spotrain doctor",
+)
+def _() -> Scene:
+    return google_fails("GCE quota exceeded")
+
+
+@situation(
+    "Google Cloud: the network has no address left",
+    "NetworkFull",
+    says=("no addresses left", "IP space exhausted"),
+    next="spotrain doctor",
+)
+def _() -> Scene:
+    return google_fails("IP space exhausted")
+
+
+@situation(
+    "Google Cloud: the autoscaler says nothing",
+    "AutoscalerSilent",
+    says=("since 12:00:00 UTC", "said nothing"),
+    next="kubectl -n kube-system get configmap cluster-autoscaler-status -o yaml",
+)
+def _() -> Scene:
+    return homeless(pools=ON_GOOGLE).wait(5)
+
+
 @situation(
     "a worker is larger than any node",
     "TooLargeForNode",

@@ -57,6 +57,7 @@ def told(
     judge: Callable[[T], Iterator[Finding]],
     *,
     cloud: str = "AWS",
+    naming: str = "--cluster",
 ) -> Iterator[Finding]:
     """What there is to say of an answer; a question that was refused is said to be open."""
     if not isinstance(answer, Refused):
@@ -69,7 +70,7 @@ def told(
         )
     else:
         said = f"not looked at: {answer.code}: {answer.message.rstrip('.')}."
-        yield warn(check, said, "check the region, the network, and --cluster")
+        yield warn(check, said, f"check the region, the network, and {naming}")
 
 
 def _identity(account: Account) -> Finding:

@@ -13,7 +13,7 @@ from spotrain.doctor.node_pools import check_node_pools
 from spotrain.job import Pool
 
 LOG_IN: Final = "gcloud auth application-default login"
-GOOGLE: Final = "Google Cloud"
+_ask: Final = partial(told, cloud="Google Cloud", naming="--project")
 
 
 def check_project(project: Project, pools: Sequence[Pool]) -> Iterator[Finding]:
@@ -25,21 +25,20 @@ def check_project(project: Project, pools: Sequence[Pool]) -> Iterator[Finding]:
         yield fail("cloud credentials", said, LOG_IN)
         return
     yield passed("cloud credentials", f"project {project.id}, region {project.region}.")
-    ask = partial(told, cloud=GOOGLE)
-    yield from ask(
+    yield from _ask(
         "GPU quotas",
         project.quotas,
         "compute.regions.get (roles/compute.viewer)",
         lambda quotas: check_quotas(quotas, rented, project),
     )
-    yield from ask(
+    yield from _ask(
         "GPU quotas of all regions",
         project.all_regions,
         "compute.projects.get (roles/compute.viewer)",
         lambda quota: check_all_regions(quota, rented, project),
     )
     yield from _types(project, rented)
-    yield from ask(
+    yield from _ask(
         "node pools",
         project.node_pools,
         "container.clusters.list (roles/container.clusterViewer)",
@@ -47,7 +46,7 @@ def check_project(project: Project, pools: Sequence[Pool]) -> Iterator[Finding]:
     )
     for reference, answer in project.images.items():
         right = "artifactregistry.dockerimages.get (roles/artifactregistry.reader)"
-        yield from ask("image", answer, right, partial(check_image, reference))
+        yield from _ask("image", answer, right, partial(check_image, reference))
 
 
 def _types(project: Project, pools: Sequence[Pool]) -> Iterator[Finding]:
@@ -58,7 +57,7 @@ def _types(project: Project, pools: Sequence[Pool]) -> Iterator[Finding]:
             refused = next((each for each in answers if isinstance(each, Refused)), None)
             if refused is not None:
                 right = "compute.machineTypes.get (roles/compute.viewer)"
-                yield from told(check, refused, right, lambda _: iter(()), cloud=GOOGLE)
+                yield from _ask(check, refused, right, lambda _: iter(()))
                 continue
             missing = [
                 type
