@@ -1,12 +1,14 @@
 """The verbs with --local: jobs of this machine, run by processes of their own."""
 
 import contextlib
+import json
 import os
 import signal
 import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spotrain import contract
+from spotrain.archive.folder import Folder
 from spotrain.cli.checkpoints import output_of
 from spotrain.cli.job_view import JobView, view
 from spotrain.cli.local_jobs import ENV_FOLDER, LocalJobs, own_shelf
@@ -205,7 +208,89 @@ def test_logs_are_followed_until_nobody_runs_the_job(
     assert typed("logs", "digits", "--worker", "1") == 0
     assert typed("logs", "digits", "--worker", "0") == 0
     assert capsys.readouterr().out.splitlines() == [f"line {n}" for n in range(3)]
-    assert typed("logs", "digits", "--world", "1") == 2
+    assert typed("logs", "digits", "--world", "1") == 4
+    assert "it had none" in capsys.readouterr().err
+
+
+def test_what_a_deleted_job_has_printed_and_done_is_still_told(
+    jobs: LocalJobs, typed: Typed, shelf: Shelf, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs.create(waiting_job())
+    until(jobs, "digits", is_ready(1))
+    jobs.delete("digits")
+    until_gone(jobs, "digits")
+    assert typed("logs", "digits") == 0
+    assert capsys.readouterr().out == "[0] here\n"
+    assert typed("cost", "digits", "-o", "name") == 0
+    archive = Folder(shelf.archive)
+    assert archive.job("digits").outcome == "deleted"
+    assert [node.gone_at for node in archive.nodes() if node.gone_at is None] == []
+    assert typed("report", "digits", "-o", "-") == 0
+
+
+def test_nodes_of_a_job_whose_process_was_killed_ended_with_it(
+    jobs: LocalJobs, typed: Typed, shelf: Shelf
+) -> None:
+    jobs.create(waiting_job())
+    until(jobs, "digits", is_ready(1))
+    os.kill(engine_of(shelf, "digits"), signal.SIGKILL)
+    until(jobs, "digits", lambda seen: seen.state == "Interrupted")
+    assert typed("cost", "digits") == 0
+    (node,) = Folder(shelf.archive).nodes()
+    assert node.gone_at is not None
+    assert node.gone_at - node.created_at < timedelta(minutes=5)
+
+
+# --- Why it is as it is, and what there is --------------------------------------------------------
+def explained(typed: Typed, capsys: pytest.CaptureFixture[str]) -> Any:
+    capsys.readouterr()
+    assert typed("explain", "digits", "-o", "json") == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_job_with_fewer_machines_than_workers_is_explained(
+    shelf: Shelf, typed: Typed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs = LocalJobs(shelf, make_settings(shelf, machines=1))
+    document = waiting_job(placement={"gpu": "t4"})
+    worker = document["spec"]["replicaSpecs"][contract.WORKER]
+    worker["replicas"] = 2
+    container = worker["template"]["spec"]["containers"][0]
+    container["resources"] = {"limits": {contract.GPU_RESOURCE: "1"}}
+    jobs.create(document)
+    until(jobs, "digits", is_ready(1))
+    told = explained(typed, capsys)
+    assert "PoolFull" in [cause["reason"] for cause in told["causes"]]
+    assert "1 of 2 workers are ready" in told["explanation"]
+    assert {cause["next"].rpartition(" ")[2] for cause in told["causes"]} == {"--local"}
+
+    assert typed("gpus", "-o", "json") == 0
+    (pool,) = json.loads(capsys.readouterr().out)
+    assert (pool["gpu"], pool["gpus"], pool["free"], pool["most"]) == ("t4", 1, 0, 1)
+    assert typed("gpus") == 0
+    assert "t4-local" in capsys.readouterr().out
+
+
+def test_a_job_that_stands_still_is_explained_with_the_way_on(
+    jobs: LocalJobs, typed: Typed, shelf: Shelf, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs.create(waiting_job())
+    until(jobs, "digits", is_ready(1))
+    os.kill(engine_of(shelf, "digits"), signal.SIGKILL)
+    until(jobs, "digits", lambda seen: seen.state == "Interrupted")
+    told = explained(typed, capsys)
+    assert [cause["reason"] for cause in told["causes"]] == ["NoProcess"]
+    assert told["next"] == "spotrain resume digits --local"
+    assert typed("explain", "digit") == 4
+    assert "Did you mean digits?" in capsys.readouterr().err
+
+
+def test_without_jobs_there_are_no_gpus_here_and_the_way_to_some_is_told(
+    typed: Typed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert typed("gpus") == 0
+    said = capsys.readouterr()
+    assert (said.out, "--gpu-type" in said.err) == ("", True)
 
 
 def test_checkpoints_are_listed_verified_and_pruned(

@@ -14,8 +14,10 @@ import pytest
 import yaml
 
 from spotrain import contract
+from spotrain.archive.folder import Folder
 from spotrain.cli.local_jobs import ENV_FOLDER
 from spotrain.cli.main import main
+from spotrain.ledger.entries import StayEntry, WorldEntry, from_document
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "k8s" / "examples" / "digits.yaml"
@@ -30,11 +32,16 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def typed(*words: str) -> int:
-    """The exit code of `spotrain run ... --local` in this process."""
+    """The exit code of `spotrain` with these words."""
     with pytest.raises(SystemExit) as ended:
-        main(["run", *words, "--local", "--workdir", str(ROOT / "training-image")])
+        main(list(words))
     assert isinstance(ended.value.code, int)
     return ended.value.code
+
+
+def run(*words: str) -> int:
+    """The exit code of `spotrain run ... --local` in this process."""
+    return typed("run", *words, "--local", "--workdir", str(ROOT / "training-image"))
 
 
 def job_file(folder: Path, *options: str, replicas: int = 1, **spec: Any) -> Path:
@@ -68,7 +75,9 @@ def run_file(folder: Path, job: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_job_file_runs_to_its_end(tmp_path: Path, shelf: Path) -> None:
+def test_a_job_file_runs_to_its_end_and_leaves_what_a_cluster_would_keep_of_it(
+    tmp_path: Path, shelf: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     done = run_file(tmp_path, job_file(tmp_path, "--pause", "0"))
     assert done.returncode == contract.EXIT_OK, done.stdout + done.stderr
     assert "world 1: 1 worker trains" in done.stdout
@@ -82,9 +91,25 @@ def test_a_job_file_runs_to_its_end(tmp_path: Path, shelf: Path) -> None:
     assert world["committedStep"] == world["lastStep"] == status["progress"]["step"]
     totals = status["ledger"]["totals"]
     lasted = timedelta(seconds=totals["wantedSeconds"])
-    assert lasted == _moment(status["completionTime"]) - _moment(status["ledger"]["since"])
+    ended_at = status["completionTime"]
+    assert lasted == _moment(ended_at) - _moment(status["ledger"]["since"])
     assert 0 < totals["usefulSeconds"] < totals["wantedSeconds"]
     assert totals["lostSeconds"]["forming"] > 0
+
+    archive = Folder(shelf / "archive")
+    found = archive.ledger("digits")
+    assert (found.job.outcome, found.job.ended_at) == ("succeeded", _moment(ended_at))
+    kept = {entry.kind: entry for entry in found.entries}
+    assert isinstance(kept["world"], WorldEntry)
+    assert kept["world"] == from_document({"kind": "world", **world})
+    assert isinstance(kept["stay"], StayEntry)
+    assert kept["stay"].ended_at
+    assert {node.gone_at is None for node in archive.nodes()} == {False}
+    capsys.readouterr()
+    assert typed("logs", "digits", "--local", "--world", "1", "--worker", "0") == 0
+    assert "train is called" in capsys.readouterr().out
+    assert typed("report", "digits", "--local", "-o", "-") == 0
+    assert "loss" in capsys.readouterr().out
 
 
 @pytest.mark.acceptance(24)
@@ -124,13 +149,13 @@ def test_a_bad_file_is_refused_before_anything_starts(
 ) -> None:
     path = tmp_path / "job.yaml"
     path.write_text(text)
-    assert typed(str(path)) == contract.EXIT_USAGE
+    assert run(str(path)) == contract.EXIT_USAGE
     assert said in capsys.readouterr().err
     assert not (shelf / "jobs").exists()
 
 
 def test_a_missing_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert typed(str(tmp_path / "none.yaml")) == contract.EXIT_USAGE
+    assert run(str(tmp_path / "none.yaml")) == contract.EXIT_USAGE
     assert "none.yaml" in capsys.readouterr().err
 
 
@@ -156,7 +181,7 @@ def test_what_cannot_run_is_refused_before_anything_starts(
     tmp_path: Path, shelf: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str
 ) -> None:
     job = job_file(tmp_path, replicas=2, minReplicas=2)
-    assert typed(str(job), *options) == contract.EXIT_USAGE
+    assert run(str(job), *options) == contract.EXIT_USAGE
     assert said in capsys.readouterr().err
     assert not (shelf / "jobs").exists()
 
@@ -170,7 +195,7 @@ def test_a_failed_job_ends_with_the_end_of_its_log(
     worker = document["spec"]["replicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]
     worker["args"] = ["imagenet.py", "--arch", "foo", "."]
     path.write_text(yaml.safe_dump(document))
-    assert typed(str(path), "--volume", f"efs={tmp_path}") == contract.EXIT_FAILED
+    assert run(str(path), "--volume", f"efs={tmp_path}") == contract.EXIT_FAILED
     assert "--arch is 'foo'" in capsys.readouterr().err
 
 
@@ -178,7 +203,7 @@ def test_a_failed_job_ends_with_the_end_of_its_log(
 def test_what_is_no_port_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], port: str
 ) -> None:
-    assert typed(str(job_file(tmp_path)), f"--port={port}") == contract.EXIT_USAGE
+    assert run(str(job_file(tmp_path)), f"--port={port}") == contract.EXIT_USAGE
     assert "--port" in capsys.readouterr().err
 
 
@@ -188,5 +213,5 @@ def test_a_taken_port_is_an_error_that_names_it(
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         words = [str(job_file(tmp_path)), "--port", port, "--volume", f"efs={tmp_path}"]
-        assert typed(*words) == contract.EXIT_FAILED
+        assert run(*words) == contract.EXIT_FAILED
     assert port in capsys.readouterr().err

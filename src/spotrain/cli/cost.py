@@ -15,14 +15,14 @@ from spotrain.cli.cost_view import document, document_of, draw, tabulate
 from spotrain.cli.costs import Archive, Costs, Tariff, cost_of_all, cost_of_job
 from spotrain.cli.errors import NO_CLUSTER, NOT_FOUND, UserError
 from spotrain.cli.jobs import Jobs
+from spotrain.cli.local_archive import opened_local_archive
 from spotrain.cli.local_jobs import LocalJobs, own_shelf
 from spotrain.cli.options import AskCloud, Context, Format, Local, Namespace, Output, refuse_empty
 from spotrain.cli.platform import read_platform, read_prices
-from spotrain.cli.status_ledger import StatusLedger
+from spotrain.cli.status_ledger import RefreshedLedger, StatusLedger
 from spotrain.clouds.history import History, Market, NoHistory, cache_folder, history
-from spotrain.job import parse_job, parse_pools
 from spotrain.ledger.prices import Quote
-from spotrain.local.pools import own_pools
+from spotrain.local.shelf import Shelf
 
 MOST_DAYS: Final = 3650
 
@@ -95,13 +95,14 @@ def _of_cluster(cluster: Cluster, judge: Judge, *, ask_cloud: bool) -> Costs:
 
 def _of_this_machine(judge: Judge) -> Costs:
     shelf = own_shelf()
-    pools = {
-        pool.name: pool
-        for stored in shelf.jobs()
-        for pool in parse_pools(stored.settings().pools) or own_pools(parse_job(stored.document()))
-    }
-    tariff = Tariff(pools=list(pools.values()), latest=(), ask_history=unasked)
-    return _of_status(LocalJobs(shelf), judge, tariff)
+    with opened_local_archive(shelf) as archive:
+        ledger = RefreshedLedger(archive, LocalJobs(shelf).list())
+        return judge(ledger, local_tariff(shelf))
+
+
+def local_tariff(shelf: Shelf) -> Tariff:
+    """The prices of the pools that jobs were given; nobody bills the machine itself."""
+    return Tariff(pools=shelf.pools(), latest=(), ask_history=unasked)
 
 
 def _of_status(jobs: Jobs, judge: Judge, tariff: Tariff) -> Costs:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from spotrain.cli.errors import JOB_FAILED, UserError
 from spotrain.cli.jobs import name_taken, names_of, no_such_job
 from spotrain.cli.refusals import NotThere
-from spotrain.controller.status import FAILED, RUNNING, SUCCEEDED, SUSPENDED
+from spotrain.controller.status import FAILED, NO_PROCESS, RUNNING, SUCCEEDED, SUSPENDED
 from spotrain.job import InvalidDocument
 from spotrain.kinds import Object
 from spotrain.local.shelf import NameTaken, NoSuchJob, Settings, Shelf, StoredJob, merged
@@ -140,7 +140,7 @@ def without_engine(document: Object) -> Object:
         **conditions.get(kind, {}),
         "type": kind,
         "status": "True" if kind == SUSPENDED else "False",
-        "reason": "NoProcess",
+        "reason": NO_PROCESS,
         "message": f"no process runs it; spotrain resume {name} --local goes on where it was.",
     }
     told: Object = {

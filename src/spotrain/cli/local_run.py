@@ -12,6 +12,7 @@ from spotrain import contract
 from spotrain.cli.errors import CONFLICT, INTERRUPTED, JOB_FAILED, UserError
 from spotrain.cli.job_view import view
 from spotrain.cli.live import REFRESHES_PER_SECOND
+from spotrain.cli.local_archive import opened_local_archive
 from spotrain.cli.local_jobs import ENV_FOLDER, own_shelf
 from spotrain.cli.output import say
 from spotrain.cli.status import draw
@@ -99,17 +100,14 @@ def run_here(document: Mapping[str, Any], settings: Settings) -> None:
         say(f"{stored.name} was deleted.")
         return
     if not succeeded:
-        _show_last_log(stored)
+        _show_last_lines(stored.name)
         raise UserError(
-            f"{stored.name} failed. Next: spotrain describe {stored.name} --local; logs: "
-            f"{_near(stored.folder / 'logs')}",
+            f"{stored.name} failed. Next: spotrain explain {stored.name} --local",
             exit_code=JOB_FAILED,
         )
-    volume = settings.volumes[contract.VOLUME_CLAIM]
-    print(
-        f"{stored.name} succeeded. Logs: {_near(stored.folder / 'logs')}, volume: {_near(volume)}"
-    )
-    print(f"Next: spotrain describe {stored.name} --local")
+    output = Path(settings.volumes[contract.VOLUME_CLAIM]) / contract.OUTPUT_DIR
+    print(f"{stored.name} succeeded. What it has written lies below {_near(output)}.")
+    print(f"Next: spotrain report {stored.name} --local")
 
 
 def _add(shelf: Shelf, document: Mapping[str, Any], settings: Settings) -> StoredJob:
@@ -153,12 +151,15 @@ def _display(stored: StoredJob) -> Iterator[Callable[[str], None]]:
         yield lambda text: live.console.print(text, markup=False, highlight=False)
 
 
-def _show_last_log(stored: StoredJob) -> None:
-    """The end of the log that was written last: what the job's own output says."""
-    logs = sorted((stored.folder / "logs").glob("*.log"), key=lambda path: path.stat().st_mtime)
-    if logs:
-        tail = logs[-1].read_text(errors="replace").splitlines()[-LAST_LINES:]
-        print(f"--- end of {_near(logs[-1])}", *tail, sep="\n", file=sys.stderr)
+def _show_last_lines(name: str) -> None:
+    """Of the worker that has written last: what the job's own output says."""
+    shelf = own_shelf()
+    with opened_local_archive(shelf) as archive:
+        lines = list(archive.logs(name))
+    if lines:
+        worker = lines[-1].worker
+        tail = [line.line for line in lines if line.worker == worker][-LAST_LINES:]
+        print(f"--- the last lines of worker {worker}", *tail, sep="\n", file=sys.stderr)
 
 
 def _near(path: Path | str) -> str:

@@ -2,13 +2,18 @@
 
 import time
 from collections.abc import Iterator
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from spotrain.cli.errors import NOT_FOUND, UserError
-from spotrain.cli.log_sources import Line, local_lines, window_of
+from spotrain.cli.log_sources import Line, opened, window_of
 from spotrain.cli.options import Context, JobName, Local, Namespace
+
+if TYPE_CHECKING:
+    from spotrain.archive.records import JobLedger
+    from spotrain.cli.jobs import Jobs
+    from spotrain.cli.log_sources import LogSource
 
 LOOK_SECONDS: Final = 1.0
 """Between two looks whether the archive has heard of a job that was just sent."""
@@ -30,8 +35,6 @@ def command(
     The archive keeps it when pods, nodes and the job itself are gone. Each line begins with the
     number of its worker, unless one worker is asked for.
     """
-    if local and world is not None:
-        raise UserError("--world: on this machine lines carry no time; leave it out.")
     lines = lines_of(
         name,
         context=context,
@@ -56,37 +59,25 @@ def lines_of(
     follow: bool = False,
 ) -> Iterator[Line]:
     """In time order; with `follow` until the job has ended. Raises UserError."""
-    if local:
-        return local_lines(name, worker=worker, follow=follow)
-    return _archived(context, namespace, name, worker=worker, world=world, follow=follow)
-
-
-def _archived(
-    context: str | None,
-    namespace: str | None,
-    name: str,
-    *,
-    worker: int | None,
-    world: int | None,
-    follow: bool,
-) -> Iterator[Line]:
-    from spotrain.archive.errors import NotFound
     from spotrain.archive.log_reader import LogQuery
-    from spotrain.cli.archive import archive_of
-    from spotrain.cli.cluster import connected
-    from spotrain.cli.cluster_jobs import ClusterJobs
 
-    with connected(context, namespace) as cluster, archive_of(cluster) as archive:
-        while True:
-            try:
-                record = archive.ledger(name)
-                break
-            except NotFound as error:
-                if not follow:
-                    raise UserError(str(error), exit_code=NOT_FOUND) from None
-                ClusterJobs(cluster).get(name)  # it is there: the archive will hear of it
-                time.sleep(LOOK_SECONDS)
+    with opened(context=context, namespace=namespace, local=local) as (jobs, source):
+        record = _record(jobs, source, name, wait=follow)
         since, until = window_of(record, world) if world is not None else ("", "")
         query = LogQuery(worker=worker, since=since, until=until)
-        for line in archive.logs(name, record.job.uid, query, follow=follow and not until):
+        for line in source.logs(name, record.job.uid, query, follow=follow and not until):
             yield Line(line.worker, line.line)
+
+
+def _record(jobs: "Jobs", source: "LogSource", name: str, *, wait: bool) -> "JobLedger":
+    """What is written down of the job; with `wait`, when something is."""
+    from spotrain.archive.errors import NotFound
+
+    while True:
+        try:
+            return source.ledger(name)
+        except NotFound as error:
+            if not wait:
+                raise UserError(str(error), exit_code=NOT_FOUND) from None
+            jobs.get(name)  # it is there: the archive will hear of it
+            time.sleep(LOOK_SECONDS)

@@ -1,5 +1,6 @@
 """`spotrain report`."""
 
+import contextlib
 import sys
 import webbrowser
 from collections.abc import Sequence
@@ -19,16 +20,14 @@ from spotrain.cli import output
 from spotrain.cli.archive import archive_of
 from spotrain.cli.cluster import Cluster, connected
 from spotrain.cli.cluster_jobs import ClusterJobs
-from spotrain.cli.cost import tariff_of, unasked
+from spotrain.cli.cost import local_tariff, tariff_of
 from spotrain.cli.costs import Tariff
 from spotrain.cli.errors import NOT_FOUND, UserError
-from spotrain.cli.job_view import view
 from spotrain.cli.options import AskCloud, Context, JobName, Local, Namespace
 from spotrain.cli.refusals import NotThere
 from spotrain.cli.report_page.story import Story
-from spotrain.cli.status_ledger import SHORT_MEMORY, StatusLedger
+from spotrain.cli.status_ledger import SHORT_MEMORY, RefreshedLedger, StatusLedger
 from spotrain.cli.stories import gather
-from spotrain.job import Pool, parse_pools
 from spotrain.kinds import Object
 
 STDOUT: Final = "-"
@@ -149,23 +148,23 @@ def unreachable_checkpoints(output: str) -> Sequence[CheckpointRecord]:
 
 
 def story_of_this_machine(name: str) -> Story:
-    """Nobody bills this machine, so the story has hours and no dollars."""
+    """Of a job that was deleted too, as in a cluster."""
+    from spotrain.cli.local_archive import opened_local_archive
     from spotrain.cli.local_jobs import LocalJobs, own_shelf
-    from spotrain.local.pools import own_pools
+    from spotrain.local.shelf import NoSuchJob
 
     shelf = own_shelf()
-    document = LocalJobs(shelf).get(name)
-    job, settings = view(document).job, shelf.find(name).settings()
-    if settings.pools:
-        pools: Sequence[Pool] = parse_pools(settings.pools)
-    else:
-        pools = own_pools(job) if job else ()
-    volume = Path(settings.volumes.get(contract.VOLUME_CLAIM, shelf.volume))
-    return gather(
-        StatusLedger([document]),
-        Tariff(pools=pools, latest=(), ask_history=unasked),
-        name,
-        document=document,
-        list_checkpoints=partial(list_checkpoints, volume / contract.OUTPUT_DIR),
-        now=datetime.now(UTC),
-    )
+    document, volume = None, shelf.volume
+    with contextlib.suppress(NoSuchJob):
+        stored = shelf.find(name)
+        document = LocalJobs(shelf).get(name)
+        volume = Path(stored.settings().volumes.get(contract.VOLUME_CLAIM, volume))
+    with opened_local_archive(shelf) as archive:
+        return gather(
+            RefreshedLedger(archive, [document] if document else []),
+            local_tariff(shelf),
+            name,
+            document=document,
+            list_checkpoints=partial(list_checkpoints, volume / contract.OUTPUT_DIR),
+            now=datetime.now(UTC),
+        )

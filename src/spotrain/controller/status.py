@@ -25,6 +25,8 @@ SUSPENDED: Final = "Suspended"
 BUDGET_EXCEEDED: Final = "BudgetExceeded"
 SUCCEEDED: Final = "Succeeded"
 FAILED: Final = "Failed"
+NO_PROCESS: Final = "NoProcess"
+"""Reason of Running and Suspended for a job of one machine that no process runs there."""
 PENDING: Final = "Pending"
 """The state of a job none of whose conditions holds but Created."""
 

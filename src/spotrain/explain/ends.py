@@ -8,7 +8,7 @@ from spotrain.controller.completion import (
     DEADLINE_EXCEEDED,
     MIN_REPLICAS_TIMEOUT,
 )
-from spotrain.controller.status import FAILED, SUCCEEDED, SUSPENDED
+from spotrain.controller.status import FAILED, NO_PROCESS, SUCCEEDED, SUSPENDED
 from spotrain.explain.cause import Cause, Gravity, clock, ended
 from spotrain.explain.situation import Case
 
@@ -47,7 +47,7 @@ def find_end(case: Case) -> Iterator[Cause]:
 def find_suspension(case: Case) -> Iterator[Cause]:
     """Whoever has suspended it: its spec, or the controller, whose condition then says why."""
     condition = case.condition(SUSPENDED)
-    if condition.status == "True" and condition.reason != BY_HAND:
+    if condition.status == "True" and condition.reason not in (BY_HAND, NO_PROCESS):
         yield Cause(
             reason=condition.reason,
             gravity=Gravity.BLOCKED,

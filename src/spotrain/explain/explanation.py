@@ -25,6 +25,7 @@ Find = Callable[[Case], Iterator[Cause]]
 OF_ANY: Final[tuple[Find, ...]] = (ends.find_end, crashes.find_failures)
 OF_LIVING: Final[tuple[Find, ...]] = (
     platform.find_absent_controller,
+    platform.find_absent_process,
     ends.find_suspension,
 )
 OF_WANTING: Final[tuple[Find, ...]] = (

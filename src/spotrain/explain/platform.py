@@ -6,6 +6,7 @@ from typing import Final
 
 from spotrain import contract
 from spotrain.controller.reconcile import OURS
+from spotrain.controller.status import NO_PROCESS, RUNNING
 from spotrain.explain.cause import Cause, Gravity, clock
 from spotrain.explain.situation import MISSING, Case, Situation
 
@@ -25,6 +26,18 @@ def find_missing_platform(situation: Situation) -> Iterator[Cause]:
             said=f"The platform is not installed in this cluster: it does not know the kind "
             f"{contract.KIND} ({contract.PLURAL}.{contract.GROUP}). Is it the right cluster?",
             command="kubectl config get-contexts",
+        )
+
+
+def find_absent_process(case: Case) -> Iterator[Cause]:
+    """On one machine a job has a process of its own, which may have been killed."""
+    if case.condition(RUNNING).reason == NO_PROCESS:
+        yield Cause(
+            reason=NO_PROCESS,
+            gravity=Gravity.BLOCKED,
+            said="No process runs it: it was interrupted, or this machine was switched off. It "
+            "goes on from its last checkpoint when it is resumed.",
+            command=f"spotrain resume {case.name}",
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from spotrain import contract
 from spotrain.controller.model import NodeView, PodView
 from spotrain.job import Pool, gpus_of
+from spotrain.ledger.entries import NodeEntry, Place
 
 
 @dataclass
@@ -21,8 +22,11 @@ class Node:
     """Seconds of the engine's clock."""
     cordoned: bool = False
     ended_at: float | None = None
+    uid: str = ""
     created_at: datetime | None = None
     """The same moment as `started_at`, by the wall's clock."""
+    gone_at: datetime | None = None
+    """The same moment as `ended_at`."""
 
     @property
     def labels(self) -> dict[str, str]:
@@ -44,7 +48,28 @@ class Node:
             created_at=self.created_at,
             gpus=self.pool.gpus_per_node,
             capacity=self.pool.capacity,
-            instance_type=next(iter(self.pool.instance_types), ""),
+            instance_type=self.instance_type,
+        )
+
+    @property
+    def instance_type(self) -> str:
+        return next(iter(self.pool.instance_types), "")
+
+    def entry(self) -> NodeEntry:
+        """Its life, for the ledger."""
+        assert self.created_at
+        return NodeEntry(
+            name=self.name,
+            uid=self.uid,
+            place=Place(
+                pool=self.pool.name,
+                zone=self.zone,
+                capacity=self.pool.capacity,
+                instance_type=self.instance_type,
+            ),
+            gpus=self.pool.gpus_per_node,
+            created_at=self.created_at,
+            gone_at=self.gone_at,
         )
 
 
@@ -60,7 +85,8 @@ class Pod:
     exit_code: int | None = None
     reason: str = ""
     disrupted: bool = False
-    deleting: bool = False
+    delete_by: datetime | None = None
+    """It has been told to leave, and is killed then."""
     message: str = ""
     scheduled_at: datetime | None = None
     started_at: datetime | None = None
@@ -69,6 +95,10 @@ class Pod:
     @property
     def gpus(self) -> int:
         return sum(gpus_of(container) for container in self.manifest["spec"]["containers"])
+
+    @property
+    def deleting(self) -> bool:
+        return self.delete_by is not None
 
     @property
     def is_over(self) -> bool:
@@ -126,14 +156,29 @@ def find_group(
     pod: Pod, groups: Iterable[Group], nodes: Sequence[Node], booting: Sequence[Group]
 ) -> Group | None:
     """The autoscaler: the first group that would admit the pod and can still grow."""
-    selector: Mapping[str, str] = pod.manifest["spec"].get("nodeSelector") or {}
     for group in groups:
-        example = Node(name="", pool=group.pool, zone=group.zone, started_at=0.0)
         own = [n for n in nodes if n.pool.name == group.pool.name and n.zone == group.zone]
         coming = sum((g.pool.name, g.zone) == (group.pool.name, group.zone) for g in booting)
         count = sum(node.ended_at is None for node in own) + coming
         can_grow = count < min(group.capacity, group.pool.max_nodes)
-        admits = pod.gpus <= group.pool.gpus_per_node
-        if can_grow and admits and selector.items() <= example.labels.items():
+        if can_grow and pod.gpus <= group.pool.gpus_per_node and _selects(pod, group):
             return group
     return None
+
+
+def refusal(pod: Pod, groups: Iterable[Group]) -> str:
+    """Why no group brings a node for the pod, in the words of cluster-autoscaler."""
+    selected = [group for group in groups if _selects(pod, group)]
+    if not selected:
+        told = "node(s) didn't match Pod's node affinity/selector"
+    elif all(pod.gpus > group.pool.gpus_per_node for group in selected):
+        told = f"Insufficient {contract.GPU_RESOURCE}"
+    else:
+        told = "max node group size reached"
+    return f"pod didn't trigger scale-up: {max(len(selected), 1)} {told}"
+
+
+def _selects(pod: Pod, group: Group) -> bool:
+    selector: Mapping[str, str] = pod.manifest["spec"].get("nodeSelector") or {}
+    example = Node(name="", pool=group.pool, zone=group.zone, started_at=0.0)
+    return selector.items() <= example.labels.items()

@@ -2,16 +2,15 @@
 
 import asyncio
 import contextlib
-import json
 import logging
 import secrets
 import time
 import uuid
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import pairwise
 from typing import Final
 
 from spotrain.agent.standalone import expect_token
@@ -37,20 +36,16 @@ from spotrain.controller.reconcile import reconcile
 from spotrain.coordinator.report import JobReport
 from spotrain.coordinator.server import Coordinator
 from spotrain.job import ElasticJob, Pool
-from spotrain.local.files import replace_file
+from spotrain.local.job_files import JobFiles
+from spotrain.local.keeper import Keeper
 from spotrain.local.machines import Machines, Options
+from spotrain.local.objects import Remark, cluster_objects, job_object, remark_of_job
+from spotrain.local.story import Happening, tell_of_worlds
 
 logger = logging.getLogger(__name__)
 NEW: Final = JobStatus()
-WORLD_NUMBER: Final = "world-number"
-
-
-@dataclass(frozen=True)
-class Happening:
-    """One line of the story, for whoever shows it."""
-
-    at: float
-    text: str
+REMARKS: Final = 50
+"""Of the controller's, the newest that are kept for whoever explains the job."""
 
 
 class Engine:
@@ -62,17 +57,24 @@ class Engine:
         pools: Sequence[Pool],
         options: Options,
         status: JobStatus = NEW,
+        *,
+        created_at: datetime | None = None,
     ) -> None:
-        """`status`: of an earlier engine with the same folder, which this one goes on from."""
+        """`status`: of an earlier engine with the same folder, which this one goes on from.
+        `created_at`: when the job was made; None: now."""
         self.job = replace(job, uid=job.uid or str(uuid.uuid4()))
-        self.created_at = status.ledger.since if status.ledger else datetime.now(UTC)
-        self.machines = Machines(pools, options, self._tell)
+        self.created_at = created_at or datetime.now(UTC)
+        archive = options.archive or options.folder / "archive"
+        self._keeper = Keeper(archive, self.job.name, self.job.uid)
+        self.machines = Machines(pools, options, self._tell, self._keeper, self.job.uid)
         self.status = status
         self.events: list[Event] = []
         self.story: list[Happening] = []
+        self.remarks: deque[Remark] = deque(maxlen=REMARKS)
         self.watchers: list[Callable[[], None]] = []
         self._pools = tuple(pools)
         self._options = options
+        self._files = JobFiles(options.folder)
         self._key = f"{self.job.namespace}/{self.job.name}/{self.job.uid}"
         self._token = secrets.token_urlsafe(32)
         self._coordinator = Coordinator(record=self._record, authorize=expect_token(self._token))
@@ -89,14 +91,17 @@ class Engine:
         """
         self._options.folder.mkdir(parents=True, exist_ok=True)
         self._coordinator.watchers.append(lambda _job: self._wake.set())
-        async with self._coordinator.serving("127.0.0.1", self._options.port) as port:
+        async with (
+            self._keeper.keeping(last_alive=self._files.last_alive),
+            self._coordinator.serving("127.0.0.1", self._options.port) as port,
+        ):
             self._address = CoordinatorAddress(
                 f"ws://127.0.0.1:{port}", local=True, token=self._token
             )
             self._coordinator.set_job(
                 self._key,
                 limits_of(self.job),
-                number=self._recorded_number(),
+                number=self._files.read_world_number(),
                 restarts=self.status.restarts.in_place,
             )
             try:
@@ -151,11 +156,13 @@ class Engine:
         self._write_status()
         for event in plan.events:
             self.events.append(event)
+            self.remarks.append(remark_of_job(self.job, event, now))
             self._tell(f"{event.reason}: {event.message}")
         for action in plan.actions:
             self._act(action)
         self.machines.schedule()
         self.machines.end_idle_nodes(job_is_over=self.status.finished)
+        self._write_objects()
         return plan.requeue_at
 
     def _observe(self, now: datetime) -> Observed:
@@ -191,18 +198,17 @@ class Engine:
     # --- Records ---
 
     async def _record(self, _job: str, number: int) -> None:
-        replace_file(self._options.folder / WORLD_NUMBER, f"{number}\n")
-
-    def _recorded_number(self) -> int:
-        """0 where there was no world; numbers never come again, whoever runs the job."""
-        try:
-            return int((self._options.folder / WORLD_NUMBER).read_text())
-        except (FileNotFoundError, ValueError):
-            return 0
+        self._files.write_world_number(number)
 
     def _write_status(self) -> None:
-        document = json.dumps(self.status.to_document(), indent=2)
-        replace_file(self._options.folder / "status.json", document + "\n")
+        status = self.status.to_document()
+        self._keeper.see_job(job_object(self.job, self.created_at, status))
+        self._files.write_status(status)
+
+    def _write_objects(self) -> None:
+        machines = self.machines
+        remarks = (*self.remarks, *machines.remarks.values())
+        self._files.write_objects(cluster_objects(machines.pods, machines.alive, remarks))
 
     def _tell(self, text: str) -> None:
         logger.info("%s", text)
@@ -210,18 +216,9 @@ class Engine:
         self._wake.set()
 
     def _tell_of_worlds(self) -> None:
-        """Once a world trains: how it differs from the one before, and what the change cost."""
-        trained = [world for world in self.report().history if world.first_step is not None]
-        for before, world in pairwise((None, *trained)):
-            if world is None or world.number <= self._told_world:
-                continue
-            cost = ""
-            if before and before.pause_seconds is not None:
-                pause, lost = before.pause_seconds, before.steps_lost
-                cost = f" after a pause of {pause:.2f} s, {lost} steps lost"
-            workers = "1 worker trains" if world.size == 1 else f"{world.size} workers train"
-            self._tell(f"world {world.number}: {workers}{cost}")
-            self._told_world = world.number
+        for number, line in tell_of_worlds(self.report().history, told=self._told_world):
+            self._tell(line)
+            self._told_world = number
 
 
 @asynccontextmanager

@@ -7,16 +7,20 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from spotrain import contract
 from spotrain.job import Pool
-from spotrain.local.cluster import Group, Node, Pod, find_group, find_node
+from spotrain.local.cluster import Group, Node, Pod, find_group, find_node, refusal
 from spotrain.local.image import Image, plan_launch
 from spotrain.local.interruptions import Manner
+from spotrain.local.keeper import Keeper
+from spotrain.local.objects import Remark, remark_of_pod
 from spotrain.local.process import PodProcess
+from spotrain.local.process_output import PipedOutput
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,8 +28,10 @@ class Options:
     """How a job is run on this machine."""
 
     folder: Path
-    """For logs, the status, and a record of the world number."""
+    """For the status, and a record of the world number."""
     image: Image
+    archive: Path | None = None
+    """For ledger and logs, in the layout of a cluster's archive; None: below `folder`."""
     volumes: Mapping[str, Path] = field(default_factory=dict)
     """Volume claim -> folder."""
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -38,16 +44,26 @@ class Options:
 
 
 class Machines:
-    """Scheduler, autoscaler and kubelet in one. `tell` hears of everything that happens."""
+    """Scheduler, autoscaler and kubelet in one. `tell` hears of everything that happens, and
+    `keeper` writes down nodes and output."""
 
     def __init__(
-        self, pools: Sequence[Pool], options: Options, tell: Callable[[str], None]
+        self,
+        pools: Sequence[Pool],
+        options: Options,
+        tell: Callable[[str], None],
+        keeper: Keeper,
+        job_uid: str,
     ) -> None:
         self.groups = [Group(pool, zone, options.capacity) for pool in pools for zone in pool.zones]
         self.nodes: list[Node] = []
         self.pods: list[Pod] = []
+        self.remarks: dict[str, Remark] = {}
+        """Uid of a pod -> what the autoscaler has said of it last."""
         self._options = options
         self._tell = tell
+        self._keeper = keeper
+        self._job_uid = job_uid
         self._processes: dict[str, PodProcess] = {}
         self._booting: dict[str, tuple[Group, asyncio.TimerHandle]] = {}
         self._counter = itertools.count(1)
@@ -107,7 +123,8 @@ class Machines:
 
     def end_node(self, node: Node) -> None:
         if node.ended_at is None:
-            node.ended_at = time.monotonic()
+            node.ended_at, node.gone_at = time.monotonic(), datetime.now(UTC)
+            self._keeper.see_node(node.entry())
             for pod in self.pods_on(node):
                 self._processes[pod.uid].kill()
 
@@ -130,8 +147,9 @@ class Machines:
         if pod.is_over or process is None:
             self.pods.remove(pod)
         elif not pod.deleting:
-            pod.deleting = True
-            process.terminate(_grace(pod) if grace_seconds is None else grace_seconds)
+            seconds = _grace(pod) if grace_seconds is None else grace_seconds
+            pod.delete_by = datetime.now(UTC) + timedelta(seconds=seconds)
+            process.terminate(seconds)
 
     def schedule(self) -> None:
         """Start what fits on a node; ask for a node for what does not."""
@@ -151,12 +169,16 @@ class Machines:
             loop = asyncio.get_running_loop()
             boot = loop.call_later(self._options.boot_seconds, self._boot, pod.uid, group)
             self._booting[pod.uid] = group, boot
+        self.remarks[pod.uid] = remark_of_pod(pod, group, refusal(pod, self.groups))
 
     def _boot(self, pod_uid: str, group: Group) -> None:
         self._booting.pop(pod_uid)
         name = f"node-{next(self._counter)}"
         born, now = time.monotonic(), datetime.now(UTC)
-        self.nodes.append(Node(name, group.pool, group.zone, started_at=born, created_at=now))
+        uid = f"{self._job_uid}-{uuid.uuid4().hex[:8]}"
+        node = Node(name, group.pool, group.zone, started_at=born, uid=uid, created_at=now)
+        self.nodes.append(node)
+        self._keeper.see_node(node.entry())
         self._tell(f"{name}: booted ({group.pool.name}, {group.zone})")
 
     def _start(self, pod: Pod, node: Node) -> None:
@@ -175,10 +197,9 @@ class Machines:
             fields=fields,
             extra={"TMPDIR": str(self._scratch), **self._options.environment},
         )
-        log = self._options.folder / "logs" / f"{pod.name}-{pod.uid[:8]}.log"
         process = PodProcess(
             launch,
-            log,
+            PipedOutput(partial(self._keeper.take, pod.index, pod.name, pod.uid)),
             started=lambda: self._started(pod, node),
             ended=lambda code: self._ended(pod, code),
         )

@@ -6,28 +6,28 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 from spotrain.agent import tether
 from spotrain.local.image import Launch
+from spotrain.local.process_output import Output
 
 EXIT_NOT_STARTED = 127
 """A shell's own code for a command that cannot be run."""
 
 
 class PodProcess:
-    """Runs a launch and tells its exit code. Output is appended to a file."""
+    """Runs a launch and tells its exit code, when all of its output has been taken."""
 
     def __init__(
         self,
         launch: Launch,
-        log: Path,
+        output: Output,
         *,
         started: Callable[[], None],
         ended: Callable[[int], None],
     ) -> None:
         self._launch = launch
-        self._log = log
+        self._output = output
         self._started = started
         self._ended = ended
         self._task: asyncio.Task[None] | None = None
@@ -66,26 +66,28 @@ class PodProcess:
 
     async def _run(self) -> None:
         launch = self._launch
-        self._log.parent.mkdir(parents=True, exist_ok=True)
         environment = {**launch.environment, tether.ENV_TETHER_PARENT: str(os.getpid())}
-        with self._log.open("ab") as output:
-            if not launch.workdir.is_dir():
+        with self._output.begin() as output:
+            if launch.workdir.is_dir():
+                self._process = await asyncio.create_subprocess_exec(
+                    sys.executable,
+                    "-S",
+                    "-E",
+                    tether.__file__,
+                    *launch.command,
+                    cwd=launch.workdir,
+                    env=environment,
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    start_new_session=True,  # a Ctrl-C in the terminal is the engine's to handle
+                )
+            else:
                 output.write(f"{launch.workdir}: no such folder to work in\n".encode())
-                self._ended(EXIT_NOT_STARTED)
-                return
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-S",
-                "-E",
-                tether.__file__,
-                *launch.command,
-                cwd=launch.workdir,
-                env=environment,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,  # a Ctrl-C in the terminal is the engine's to handle
-            )
+        if self._process is None:
+            await self._output.finish()
+            self._ended(EXIT_NOT_STARTED)
+            return
         self._started()
         if self._stopping:  # told to end while it was being started
             self.kill()
@@ -94,4 +96,5 @@ class PodProcess:
             os.killpg(self._process.pid, signal.SIGKILL)
         if self._killer is not None:
             self._killer.cancel()
+        await self._output.finish()
         self._ended(code if code >= 0 else 128 - code)

@@ -3,15 +3,15 @@
 import asyncio
 import contextlib
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 from spotrain.controller.stored import read_status
-from spotrain.job import parse_job, parse_pools
+from spotrain.job import parse_job
 from spotrain.local import interruptions
 from spotrain.local.engine import Engine
 from spotrain.local.image import Image
 from spotrain.local.machines import Options
-from spotrain.local.pools import own_pools
 from spotrain.local.shelf import NoSuchJob, StoredJob
 
 LOOK_SECONDS = 0.2
@@ -58,16 +58,23 @@ async def run_job(stored: StoredJob, tell: Callable[[str], None]) -> bool:
 
 def load_engine(stored: StoredJob) -> Engine:
     """The engine, which goes on where an earlier one left off."""
-    job, settings = parse_job(stored.spec()), stored.settings()
-    pools = parse_pools(settings.pools) if settings.pools else own_pools(job)
+    job, settings, pools = parse_job(stored.spec()), stored.settings(), stored.pools()
     options = Options(
         folder=stored.folder,
+        archive=stored.archive,
         image=Image(workdir=Path(settings.workdir)),
         volumes={claim: Path(folder) for claim, folder in settings.volumes.items()},
         capacity=settings.machines,
         port=settings.port,
     )
-    return Engine(job, pools, options, status=read_status(stored.document().get("status")))
+    document = stored.document()
+    return Engine(
+        job,
+        pools,
+        options,
+        read_status(document.get("status")),
+        created_at=datetime.fromisoformat(document["metadata"]["creationTimestamp"]),
+    )
 
 
 async def _heed(stored: StoredJob, engine: Engine) -> None:

@@ -2,11 +2,11 @@
 
 <root>/jobs/<name>/job.json        the ElasticJob, without its status
                    settings.json   what stands for image, volumes and machines
-                   status.json     written by the engine
+                   status.json     written by the engine, as all that `job_files` has
                    engine.lock     held by the process that runs the job
                    story.log       what happened, where nobody watched
                    interruptions/  workers that a drill wants taken away
-                   logs/           output of its workers
+<root>/archive/                    ledger and output of all jobs, also of those that were deleted
 <root>/efs/                        the shared volume of jobs that were given no other
 """
 
@@ -23,13 +23,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from spotrain import contract
-from spotrain.job import parse_job
+from spotrain.job import InvalidDocument, Pool, parse_job, parse_pools
 from spotrain.kinds import Object
 from spotrain.local.files import replace_file
+from spotrain.local.job_files import STATUS, JobFiles
+from spotrain.local.keeper import close_job
+from spotrain.local.pools import own_pools
 
 NAMESPACE: Final = "local"
 """Of every job of this machine."""
 MACHINES: Final = 8
+ARCHIVE: Final = "archive"
 
 
 class NameTaken(ValueError):
@@ -71,9 +75,22 @@ class Shelf:
         """The shared volume of jobs that were given no other."""
         return self.root / contract.VOLUME_CLAIM
 
+    @property
+    def archive(self) -> Path:
+        """Where ledger and output of all jobs are kept."""
+        return self.root / ARCHIVE
+
     def jobs(self) -> "list[StoredJob]":
         folders = (self.root / "jobs").glob("*/job.json")
         return [StoredJob(file.parent) for file in folders]
+
+    def pools(self) -> list[Pool]:
+        """Of all jobs, one of each name."""
+        found: dict[str, Pool] = {}
+        for stored in self.jobs():
+            with contextlib.suppress(NoSuchJob, InvalidDocument):
+                found |= {pool.name: pool for pool in stored.pools()}
+        return list(found.values())
 
     def find(self, name: str) -> "StoredJob":
         """Raises NoSuchJob."""
@@ -97,7 +114,7 @@ class Shelf:
             "namespace": NAMESPACE,
             "uid": str(uuid.uuid4()),
             "generation": 1,
-            "creationTimestamp": datetime.now(UTC).isoformat(timespec="seconds"),
+            "creationTimestamp": datetime.now(UTC).isoformat(),
         }
         text = json.dumps({**document, "metadata": metadata, "status": None}, indent=2)
         replace_file(added.folder / "settings.json", json.dumps(asdict(settings), indent=2))
@@ -118,12 +135,17 @@ class StoredJob:
         return self.folder.name
 
     @property
+    def archive(self) -> Path:
+        """`Shelf.archive`."""
+        return self.folder.parents[1] / ARCHIVE
+
+    @property
     def job_file(self) -> Path:
         return self.folder / "job.json"
 
     @property
     def status_file(self) -> Path:
-        return self.folder / "status.json"
+        return self.folder / STATUS
 
     def document(self) -> Object:
         """The job with its status, as the API server would hand it out. Raises NoSuchJob."""
@@ -141,7 +163,16 @@ class StoredJob:
         return document
 
     def settings(self) -> Settings:
-        return Settings(**json.loads((self.folder / "settings.json").read_text()))
+        """Raises NoSuchJob."""
+        try:
+            return Settings(**json.loads((self.folder / "settings.json").read_text()))
+        except FileNotFoundError:
+            raise NoSuchJob(self.name) from None
+
+    def pools(self) -> tuple[Pool, ...]:
+        """On whose nodes it runs. Raises NoSuchJob, InvalidDocument."""
+        told = self.settings().pools
+        return parse_pools(told) if told else own_pools(parse_job(self.spec()))
 
     def change(self, patch: Mapping[str, Any]) -> Object:
         """Apply a merge patch; the process that runs the job sees it in a moment.
@@ -159,8 +190,16 @@ class StoredJob:
         return after
 
     def remove(self) -> None:
-        """Everything but what it wrote to volumes. No process may run it any more."""
+        """Everything but what it wrote to volumes and what the archive has of it. No process may
+        run it any more. Raises OSError."""
+        with contextlib.suppress(NoSuchJob):
+            close_job(self.archive, self.document(), self.last_alive)
         shutil.rmtree(self.folder)
+
+    @property
+    def last_alive(self) -> datetime:
+        """When the process that runs it, or ran it, wrote last."""
+        return JobFiles(self.folder).last_alive or datetime.now(UTC)
 
     @property
     def is_run(self) -> bool:

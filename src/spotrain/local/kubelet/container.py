@@ -11,6 +11,7 @@ from spotrain.local.image import Launch
 from spotrain.local.kubelet.contents import LONGEST_LOG_END, termination_message
 from spotrain.local.kubelet.states import Ended
 from spotrain.local.process import PodProcess
+from spotrain.local.process_output import FileOutput
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +50,7 @@ class ContainerRun:
         self._files.termination.write_bytes(b"")
         self._process = PodProcess(
             self._launch,
-            self._files.log,
+            FileOutput(self._files.log),
             started=lambda: started(began),
             ended=lambda code: over.set_result(code) if not over.done() else None,
         )
