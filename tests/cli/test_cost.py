@@ -286,7 +286,7 @@ def test_what_the_status_no_longer_lists_is_said_to_lack() -> None:
 
 
 def test_a_job_that_no_status_tells_of_is_not_found() -> None:
-    with pytest.raises(NotFound, match="no job gone"):
+    with pytest.raises(NotFound, match="no job 'gone'"):
         cost_of_job(StatusLedger([]), TARIFF, "gone", now=NOW)
 
 
@@ -317,7 +317,7 @@ def test_jobs_of_this_machine_cost_nothing_and_that_is_said(
     assert told["usd"] == 0
     assert "nobody has named a price" in said.err
     assert typed("cost", "gone", "--local") == 4
-    assert "no job gone" in capsys.readouterr().err
+    assert "no job 'gone'" in capsys.readouterr().err
     assert typed("cost", "--local", "-o", "name") == 0
     assert capsys.readouterr().out.split() == ["digits"]
 
