@@ -11,6 +11,8 @@ CODE := src stacks components demo bench tests __main__.py training-image
 help:            ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+install: $(READY) ## all that is needed, into .venv: `spotrain` is .venv/bin/spotrain then
+
 demo: $(READY)   ## train on this machine through interruptions (a minute or so, no account)
 	@$(BIN)/python -m demo
 
@@ -84,4 +86,4 @@ $(READY): requirements.lock pyproject.toml
 	@$(BIN)/uv pip install -q --no-deps --no-build-isolation --python $(BIN)/python -e .
 	@touch $@
 
-.PHONY: help demo preview test cluster-tools browser bench provider-check config-reference acceptance check format lock clean
+.PHONY: help install demo preview test cluster-tools browser bench provider-check config-reference acceptance check format lock clean

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spotrain.ledger.entries import PauseEntry, StayEntry, WorldEntry
-from spotrain.ledger.time_split import LostSeconds, Span, Split, split_time
+from spotrain.ledger.time_split import LostSeconds, Span, Split, ettr, split_time
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -79,7 +79,7 @@ def test_a_whole_life_has_each_moment_under_its_cause() -> None:
         {"waiting_for_nodes": 20}
     )
     assert found.useful_seconds == 40
-    assert found.ettr == pytest.approx(0.4)
+    assert ettr(found, ()) == pytest.approx(0.4)
 
 
 def test_workers_that_run_while_too_few_have_a_node_are_below_min() -> None:
@@ -98,7 +98,7 @@ def test_a_pause_counts_neither_way_even_in_the_middle_of_training() -> None:
 
 
 def test_a_job_that_is_suspended_until_now_wants_nothing() -> None:
-    assert split(PauseEntry(since=START)).ettr is None
+    assert ettr(split(PauseEntry(since=START)), ()) is None
 
 
 def test_stalls_and_waits_come_off_before_steps_are_judged() -> None:
@@ -208,6 +208,6 @@ def test_the_causes_add_up_to_what_was_not_useful(
     assert found.wanted_seconds == pytest.approx(end - paused, abs=1e-5)
     assert found.useful_seconds >= 0
     assert all(seconds >= 0 for seconds in losses(found).values())
-    if found.ettr is not None:
+    if (share := ettr(found, ())) is not None:
         lost = sum(seconds / found.wanted_seconds for seconds in losses(found).values())
-        assert lost == pytest.approx(1 - found.ettr, abs=1e-9)
+        assert lost == pytest.approx(1 - share, abs=1e-9)

@@ -225,3 +225,10 @@ def test_metrics_of_a_long_job_are_thinned_as_it_ages(tmp_path: Path) -> None:
     for minute in range(9 * day, 9 * day + 120):
         files.keep(telling(minute), NOW)
     assert len(metrics(tmp_path)) == 5  # one in 26 minutes: a five hundredth of nine days
+
+
+def test_where_jobs_are_short_metrics_may_be_kept_more_often(tmp_path: Path) -> None:
+    files = LedgerFiles(tmp_path, metrics=timedelta(seconds=1))
+    for quarter in range(13):
+        files.keep(telling(quarter / 4), NOW)
+    assert [entry.step for entry in metrics(tmp_path)] == list(range(0, 181, 15))

@@ -1,13 +1,16 @@
 """A newcomer's first minutes."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
-from spotrain.cli.local_jobs import ENV_FOLDER
 from spotrain.cli.main import main
 from spotrain.job import parse_job
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def typed(*words: str) -> int:
@@ -17,21 +20,37 @@ def typed(*words: str) -> int:
     return ended.value.code
 
 
-def test_a_newcomer_gets_from_nothing_to_a_trained_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def first_commands(page: str) -> list[str]:
+    """Of the page's first block of commands, without what is said of them."""
+    block = page.split("```console\n")[1].split("```")[0]
+    return [line[2:].partition(" #")[0].strip() for line in block.splitlines()]
+
+
+def test_a_newcomer_gets_from_nothing_to_a_report_by_the_five_commands_of_the_readme(
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.delenv(ENV_FOLDER, raising=False)
-    monkeypatch.chdir(tmp_path)
-    assert typed("init", "spirals") == 0
-    assert "cd spirals && spotrain run job.yaml --local" in capsys.readouterr().out
-    monkeypatch.chdir(tmp_path / "spirals")
-    script = Path("train.py")
-    script.write_text(script.read_text().replace("EPOCHS = 30", "EPOCHS = 2"))
-    assert typed("run", "job.yaml", "--local") == 0
-    assert "spirals succeeded" in capsys.readouterr().out
-    assert list(Path(".spotrain/efs/output/spirals/checkpoints").glob("*.json"))
-    assert typed("describe", "spirals", "--local") == 0
-    assert "finished" in capsys.readouterr().out
+    """Each as a shell reads it; the installation is taken for done, and trains shorter."""
+    commands = first_commands((ROOT / "README.md").read_text())
+    assert len(commands) == 5
+    assert commands[:2] == ["make install", 'export PATH="$PWD/.venv/bin:$PATH"']
+    shorten = "sed -i 's/^EPOCHS = .*/EPOCHS = 2/' train.py"
+    script = "\n".join(["set -e", commands[2], shorten, *commands[3:]])
+    environment = {"HOME": str(tmp_path), "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}
+    done = subprocess.run(
+        ["bash", "-c", script],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Next: spotrain report spirals --local" in done.stdout
+    project = tmp_path / "spirals"
+    assert "loss" in (project / "spirals-report.html").read_text()
+    assert list((project / ".spotrain/efs/output/spirals/checkpoints").glob("*.json"))
+    assert first_commands((project / "README.md").read_text()) == commands[3:]
 
 
 def test_the_job_of_a_project_is_one_that_a_cluster_takes(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from spotrain.cli.job_text import facts
 from spotrain.cli.job_view import view
 from spotrain.ledger.entries import WorldEntry, to_document
 from tests.cli.documents import job
@@ -55,6 +56,18 @@ def test_totals_of_the_ledger_are_told_and_nothing_is_made_up_without_them() -> 
     assert (seen.useful_share, seen.usd) == (0.75, 1.5)
     fresh = view(job())
     assert (fresh.useful_share, fresh.usd) == (None, None)
+
+
+def test_of_a_script_that_tells_of_no_steps_the_useful_share_is_unknown_and_not_0() -> None:
+    now = START.isoformat()
+    ledger = {"since": now, "totals": {"until": now, "wantedSeconds": 200.0}}
+    silent = world(first_step_at=None, last_step_at=None, last_step=None, restored_step=None)
+    seen = view(job(status={"ledger": ledger, "history": [to_document(silent)]}))
+    assert seen.summary()["usefulShare"] is None
+    assert dict(facts(seen, START))["useful"] == "unknown: its script has told of no step"
+    waits = view(job(status={"ledger": ledger}))
+    assert waits.useful_share == 0.0
+    assert dict(facts(waits, START))["useful"].startswith("0.0% of the time")
 
 
 def test_a_job_that_is_told_to_stop_is_stopping_until_it_has() -> None:

@@ -188,13 +188,14 @@ def test_what_has_diverged_is_left_out_of_a_curve() -> None:
 
 
 @example(0.0, 5e-324)
+@example(-2.2250738585e-313, 200000000001.0)
 @example(137438953473.0, 6.103515625e-05)
 @given(st.floats(-1e12, 1e12), st.floats(0, 1e12))
 def test_numbers_on_an_axis_reach_from_below_to_above(low: float, spread: float) -> None:
     high = low + spread
-    ticks = number_ticks(low, high)
-    assert ticks[0] <= low + abs(low) * 1e-9
-    assert ticks[-1] >= high - abs(high) * 1e-9
+    ticks, unseen = number_ticks(low, high), max(abs(low), abs(high)) * 1e-9
+    assert ticks[0] <= low + unseen
+    assert ticks[-1] >= high - unseen
     assert 2 <= len(ticks) <= 7
     assert ticks == sorted(set(ticks))
 

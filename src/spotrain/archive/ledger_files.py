@@ -2,12 +2,20 @@
 
 import logging
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from spotrain.archive import json_lines, layout
-from spotrain.archive.news import Key, Known, Snapshot, find_loose_ends, find_news, newest
+from spotrain.archive.news import (
+    METRICS,
+    Key,
+    Known,
+    Snapshot,
+    find_loose_ends,
+    find_news,
+    newest,
+)
 from spotrain.archive.records import JobRecord, read_record, to_document
 from spotrain.ledger import entries
 from spotrain.ledger.entries import AnyEntry, NodeEntry
@@ -39,8 +47,10 @@ class LedgerFiles:
     the same may be asked again.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, metrics: timedelta = METRICS) -> None:
+        """`metrics`: the least time between two metrics of a job."""
         self._folder = folder
+        self._metrics = metrics
         self._jobs = read_jobs(folder)
         self._known: dict[str, dict[Key, Known]] = {}
         """Uid of a job whose object is there -> what is written of it."""
@@ -60,7 +70,7 @@ class LedgerFiles:
         job = snapshot.job
         file = layout.ledger_file(job.name, job.uid)
         known = self._known_of(job)
-        news = find_news(known, snapshot, now)
+        news = find_news(known, snapshot, now, metrics=self._metrics)
         json_lines.append(self._folder / file, map(entries.to_document, news))
         known |= {entry.key: Known(entry=entry, written_at=now) for entry in news}
         self._enter(job)

@@ -27,7 +27,8 @@ PROGRESS: Final = timedelta(minutes=5)
 METRICS: Final = timedelta(minutes=1)
 METRICS_SHARE: Final = 500
 """Metrics are written down once in a minute, or in a five hundredth of the job's age: 500 times in
-the first eight hours, 2700 in a month."""
+the first eight hours, 2700 in a month. Where the minute is less (`find_news`), short jobs have
+more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,25 +96,28 @@ class Known:
 
 
 def find_news(
-    known: Mapping[Key, Known], snapshot: Snapshot, now: datetime
+    known: Mapping[Key, Known], snapshot: Snapshot, now: datetime, *, metrics: timedelta = METRICS
 ) -> tuple[AnyEntry, ...]:
-    """What is to be written down, gaps first."""
+    """What is to be written down, gaps first. `metrics`: the least time between two of them."""
     gaps = [*_world_gap(known, snapshot), *_stay_gap(known, snapshot, now)]
     fresh = [
         entry
         for entry in snapshot.entries
-        if _is_news(known.get(entry.key), entry, now) and _has_room(known, entry, snapshot.job)
+        if _is_news(known.get(entry.key), entry, now)
+        and _has_room(known, entry, snapshot.job, metrics)
     ]
     return (*(gap for gap in gaps if gap.key not in known), *fresh)
 
 
-def _has_room(known: Mapping[Key, Known], entry: AnyEntry, job: JobRecord) -> bool:
+def _has_room(
+    known: Mapping[Key, Known], entry: AnyEntry, job: JobRecord, least: timedelta
+) -> bool:
     """Metrics come four times a minute, for weeks; the last ones of a job are always kept."""
     told = _of_kind(known, MetricsEntry) if isinstance(entry, MetricsEntry) else ()
     if not isinstance(entry, MetricsEntry) or not told:
         return True
     since = entry.at - max(one.at for one in told)
-    spacing = max(METRICS, (entry.at - job.created_at) / METRICS_SHARE)
+    spacing = max(least, (entry.at - job.created_at) / METRICS_SHARE)
     return since >= spacing or (bool(job.outcome) and since > timedelta(0))
 
 

@@ -4,9 +4,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from spotrain.cli.costs import CostOf, Costs
-from spotrain.cli.wording import dollars, percent, span
+from spotrain.cli.wording import UNTOLD_STEPS, dollars, percent, span
 from spotrain.ledger.cost import Amount, Line, grouped
 from spotrain.ledger.job_cost import Hours
+from spotrain.ledger.time_split import ettr, tells_no_steps
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -35,7 +36,7 @@ def document_of(judged: CostOf) -> dict[str, Any]:
         "saved": cost.saving.fraction,
         "gpuHoursBy": asdict(cost.gpu_hours),
         "nodeHoursBy": asdict(cost.node_hours),
-        "ettr": cost.split.ettr,
+        "ettr": ettr(cost.split, judged.record.worlds),
         "wantedSeconds": cost.split.wanted_seconds,
         "usefulSeconds": cost.split.useful_seconds,
         "lostSeconds": {_camel(cause): seconds for cause, seconds in lost.items()},
@@ -114,8 +115,12 @@ def draw(judged: CostOf) -> "RenderableType":
         facts.add_row("saved", f"{percent(saved)}: the same useful work on demand is {on_demand}")
     hours, unit = (cost.gpu_hours, "GPU") if cost.amount.gpu_hours else (cost.node_hours, "node")
     facts.add_row(f"{unit} hours", hours_in_words(hours))
-    if cost.split.ettr is not None:
-        facts.add_row("useful", f"{percent(cost.split.ettr)} of the time that it wanted to train")
+    share = ettr(cost.split, judged.record.worlds)
+    if share is not None:
+        facts.add_row("useful", f"{percent(share)} of the time that it wanted to train")
+    elif tells_no_steps(judged.record.worlds):
+        facts.add_row("useful", UNTOLD_STEPS)
+    if cost.split.wanted_seconds > 0:
         facts.add_row("lost", lost_in_words(judged))
     return Group(Text(f"{judged.job.name}"), places, facts)
 

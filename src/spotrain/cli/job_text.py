@@ -2,10 +2,14 @@
 
 from collections.abc import Iterator
 from datetime import datetime
+from typing import Final
 
 from spotrain.cli.job_view import JobView
-from spotrain.cli.wording import ago, count, dollars, percent, rate, span
+from spotrain.cli.wording import UNTOLD_STEPS, ago, count, dollars, percent, rate, span
 from spotrain.controller.status import RUNNING, Restarts
+
+MOST_METRICS: Final = 3
+"""Of what the script tells, in the line of progress; the report draws them all."""
 
 
 def headline(seen: JobView) -> str:
@@ -46,6 +50,8 @@ def facts(seen: JobView, now: datetime) -> Iterator[tuple[str, str]]:
     if seen.useful_share is not None:
         share = percent(seen.useful_share)
         yield "useful", f"{share} of the time since it wanted to train (ETTR)"
+    elif seen.tells_no_steps:
+        yield "useful", UNTOLD_STEPS
     if seen.totals:
         yield "cost", _cost(seen)
     if status.last_stall:
@@ -104,7 +110,8 @@ def _progress(seen: JobView, now: datetime) -> str:
         said += f"; {rate(seen.steps_per_second)} steps/s"
     if seen.samples_per_second:
         said += f", {rate(seen.samples_per_second)} samples/s"
-    return said
+    told = list((progress.metrics or {}).items())[:MOST_METRICS]
+    return said + "".join(f"; {name} {value:.4g}" for name, value in told)
 
 
 def _cost(seen: JobView) -> str:

@@ -18,6 +18,7 @@ from spotrain.job import ElasticJob, InvalidDocument, parse_job
 from spotrain.kinds import Object
 from spotrain.ledger.account import Totals
 from spotrain.ledger.entries import WorldEntry
+from spotrain.ledger.time_split import ettr, tells_no_steps
 
 TOLD_BY: Final = {FAILED: FAILED, SUCCEEDED: SUCCEEDED, SUSPENDED: SUSPENDED}
 """State -> the condition that says why; in every other state it is Running."""
@@ -69,11 +70,14 @@ class JobView:
 
     @property
     def useful_share(self) -> float | None:
-        """ETTR: the share of the time in which the job wanted to train that brought it forward."""
-        totals = self.totals
-        if totals is None or totals.wanted_seconds <= 0:
-            return None
-        return totals.useful_seconds / totals.wanted_seconds
+        """ETTR: the share of the time in which the job wanted to train that brought it forward.
+        None: not known, as it has just begun, or as its script tells of no steps."""
+        return ettr(self.totals, self.worlds) if self.totals else None
+
+    @property
+    def tells_no_steps(self) -> bool:
+        """It has trained, or tries to, and nobody knows how far it is."""
+        return tells_no_steps(self.worlds)
 
     @property
     def usd(self) -> float | None:
@@ -125,6 +129,7 @@ class JobView:
             else None,
             "step": status.progress.step if status.progress else None,
             "stepAt": _moment(status.progress.at if status.progress else None),
+            "metrics": dict(status.progress.metrics or {}) if status.progress else {},
             "stepsPerSecond": self.steps_per_second,
             "samplesPerSecond": self.samples_per_second,
             "restarts": {

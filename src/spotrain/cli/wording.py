@@ -1,6 +1,9 @@
 """Numbers and moments as people read them."""
 
 from datetime import datetime
+from typing import Final
+
+UNTOLD_STEPS: Final = "unknown: its script has told of no step"
 
 
 def span(seconds: float) -> str:

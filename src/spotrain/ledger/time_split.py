@@ -12,7 +12,8 @@ largest loss of many a spot job, and steps count as they came. Which steps were 
 
 A world trains from the end of its first step (until then it starts) to the end of its last one, or
 to the decision to end it, should that come later: a step that was cut off is one to be redone. A
-script that tells of no steps has no useful time, for nobody can say which it was.
+script that tells of no steps has no useful time, for nobody can say which it was; its ETTR is not
+0 but unknown.
 """
 
 from collections import Counter, defaultdict
@@ -20,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from itertools import pairwise, zip_longest
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 from spotrain.ledger.entries import CamelCase, PauseEntry, StayEntry, WorldEntry
 from spotrain.ledger.kept_steps import StepRange, kept_steps
@@ -75,11 +76,6 @@ class Split(CamelCase):
     def wanted_seconds(self) -> float:
         return self.useful_seconds + self.lost_seconds.total
 
-    @property
-    def ettr(self) -> float | None:
-        """None: no time was wanted yet."""
-        return self.useful_seconds / self.wanted_seconds if self.wanted_seconds > 0 else None
-
     def __add__(self, other: "Split") -> "Split":
         return Split(
             useful_seconds=self.useful_seconds + other.useful_seconds,
@@ -88,6 +84,29 @@ class Split(CamelCase):
 
 
 NOTHING: Final = Split()
+
+
+class Times(Protocol):
+    """`Split`, or the totals of a status."""
+
+    @property
+    def useful_seconds(self) -> float: ...
+
+    @property
+    def wanted_seconds(self) -> float: ...
+
+
+def ettr(split: Times, worlds: Sequence[WorldEntry]) -> float | None:
+    """`worlds`: those of the time that was split, or the newest of them. None: it is not known, as
+    no time was wanted yet, or as nobody has told of a step."""
+    if split.wanted_seconds <= 0 or (split.useful_seconds == 0 and tells_no_steps(worlds)):
+        return None
+    return split.useful_seconds / split.wanted_seconds
+
+
+def tells_no_steps(worlds: Sequence[WorldEntry]) -> bool:
+    """There were worlds, and none of them told of a step of its own."""
+    return bool(worlds) and not any(map(is_trained, worlds))
 
 
 @dataclass(frozen=True)

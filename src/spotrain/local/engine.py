@@ -36,10 +36,17 @@ from spotrain.controller.reconcile import reconcile
 from spotrain.coordinator.report import JobReport
 from spotrain.coordinator.server import Coordinator
 from spotrain.job import ElasticJob, Pool
+from spotrain.kinds import Object
 from spotrain.local.job_files import JobFiles
 from spotrain.local.keeper import Keeper
 from spotrain.local.machines import Machines, Options
-from spotrain.local.objects import Remark, cluster_objects, job_object, remark_of_job
+from spotrain.local.objects import (
+    Remark,
+    cluster_objects,
+    job_object,
+    progress_object,
+    remark_of_job,
+)
 from spotrain.local.story import Happening, tell_of_worlds
 
 logger = logging.getLogger(__name__)
@@ -81,6 +88,8 @@ class Engine:
         self._address: CoordinatorAddress | None = None
         self._wake = asyncio.Event()
         self._told_world = 0
+        self._progress: Object = {}
+        """As the ledger has it."""
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["Engine"]:
@@ -202,7 +211,10 @@ class Engine:
 
     def _write_status(self) -> None:
         status = self.status.to_document()
-        self._keeper.see_job(job_object(self.job, self.created_at, status))
+        report, now = self.report(), datetime.now(UTC)
+        self._progress = progress_object(self._progress, report.step, report.metrics, now)
+        told = {**status, "progress": self._progress or status.get("progress")}
+        self._keeper.see_job(job_object(self.job, self.created_at, told))
         self._files.write_status(status)
 
     def _write_objects(self) -> None:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +22,8 @@ from spotrain.ledger.entries import NodeEntry
 logger = logging.getLogger(__name__)
 
 TRY_AGAIN_SECONDS: Final = 2.0
+METRICS: Final = timedelta(seconds=1)
+"""Between two of a job's metrics: what runs on one machine is over in minutes, and has a curve."""
 MOST_WAITING: Final = 50_000
 """Lines that are not written yet; beyond it nobody reads on."""
 
@@ -113,7 +115,7 @@ class Keeper:
 
     def _open(self, last_alive: datetime | None) -> LedgerFiles:
         with locked(self._folder):
-            ledger = LedgerFiles(self._folder)
+            ledger = LedgerFiles(self._folder, metrics=METRICS)
             end_loose_nodes(ledger, self._uid, last_alive or datetime.now(UTC))
             return ledger
 

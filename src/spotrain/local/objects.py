@@ -3,9 +3,10 @@
 Whoever explains a cluster's jobs from its objects explains those of this machine from these.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import isfinite
 from typing import Any
 
 from spotrain import contract
@@ -64,6 +65,16 @@ def job_object(job: ElasticJob, created_at: datetime, status: Object) -> Object:
         "creationTimestamp": created_at.isoformat(),
     }
     return {"metadata": metadata, "status": status}
+
+
+def progress_object(
+    before: Object, step: int, metrics: Mapping[str, float], now: datetime
+) -> Object:
+    """What the status would have, were it written at every step; `before` if there was none."""
+    finite = {name: value for name, value in metrics.items() if isfinite(value)}
+    if not finite or step == before.get("step"):
+        return before
+    return {"at": now.isoformat(), "step": step, "metrics": finite}
 
 
 def pod_object(pod: Pod) -> Object:

@@ -14,7 +14,7 @@ from torch.utils.data import TensorDataset
 
 import spotrain.train as elastic
 
-EPOCHS = 30
+EPOCHS = 20
 POINTS = 4096
 NOISE = 0.03
 """Of the points' places, against a radius of at most 1."""
@@ -35,9 +35,9 @@ def train(run: elastic.Run) -> None:
     """Called again, in the same process, when workers come or go."""
     data = make_data()
     model = run.wrap(
-        nn.Sequential(nn.Linear(2, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 2))
+        nn.Sequential(nn.Linear(2, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 2))
     )
-    optimizer = torch.optim.AdamW(model.parameters(), lr=0.003)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
     loader = run.loader(data, global_batch=128, micro_batch=128)  # the same steps in any world
     run.track(model=model, optimizer=optimizer)  # restores the newest checkpoint
     for epoch in run.epochs(EPOCHS):

@@ -8,6 +8,7 @@ from spotrain.cli.report_page.story import Story
 from spotrain.cli.wording import count, dollars, percent
 from spotrain.ledger.entry_goodput import goodput_of
 from spotrain.ledger.prices import Source
+from spotrain.ledger.time_split import ettr
 
 _WENT = {
     "succeeded": "It succeeded after",
@@ -50,8 +51,8 @@ def _sentence(story: Story) -> str:
     parts = [f"{went} {lasted(story.record.life.seconds)}{_money(story)}"]
     if not story.worlds:
         parts.append("no world of it was formed" + ("" if story.has_ended else " yet"))
-    elif story.cost.split.ettr is not None:
-        useful = percent(story.cost.split.ettr)
+    elif (share := ettr(story.cost.split, story.worlds)) is not None:
+        useful = percent(share)
         parts.append(f"{useful} of the time in which it wanted to train was of use")
     if story.worlds:
         parts.append(_changes(story))
@@ -93,10 +94,10 @@ def _figures(story: Story) -> Iterator[Figure]:
             value=percent(cost.saving.fraction),
             meaning=f"the same useful work on demand: {rival}",
         )
-    if split.ettr is not None:
+    if (share := ettr(split, story.worlds)) is not None:
         useful, wanted = lasted(split.useful_seconds), lasted(split.wanted_seconds)
         yield Figure(
-            word="ETTR", value=percent(split.ettr), meaning=f"{useful} of use in {wanted} wanted"
+            word="ETTR", value=percent(share), meaning=f"{useful} of use in {wanted} wanted"
         )
     judged = goodput_of(story.worlds, story.record.stays, until=story.record.life.until)
     if judged:
