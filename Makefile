@@ -82,7 +82,8 @@ $(READY): requirements.lock pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@grep -A 40 '^uv==' requirements.lock | awk 'NR > 1 && !/^ /{exit} {print}' > .venv/uv.lock
 	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r .venv/uv.lock
-	@$(BIN)/uv pip sync -q --require-hashes --python $(BIN)/python requirements.lock
+	@# What comes as source (a parser that Hydra uses) is built by the setuptools of the same lock.
+	@$(BIN)/uv pip sync -q --require-hashes --build-constraints requirements.lock --python $(BIN)/python requirements.lock
 	@$(BIN)/uv pip install -q --no-deps --no-build-isolation --python $(BIN)/python -e .
 	@touch $@
 

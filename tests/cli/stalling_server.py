@@ -26,6 +26,8 @@ class StallingServer:
         self._stalls_at = stalls_at
         self._after = after
         self.jobs: list[Object] = []
+        self.most_jobs: int | None = None
+        """More of them are refused, as a quota would."""
         self.arrived = threading.Event()
         """The request that stands still is there."""
         self.release = threading.Event()
@@ -40,6 +42,8 @@ class StallingServer:
             return 200, {"data": data}
         if request == WHO:
             return 201, {"status": {"userInfo": {"username": "ada"}}}
+        if request == SENDING and len(self.jobs) == self.most_jobs:
+            return 403, {"message": "exceeded quota: few"}
         if request == SENDING:
             self.jobs.append(body)
             return 201, body

@@ -245,6 +245,20 @@ def _() -> Scene:
     return of_ada(gpus=1)
 
 
+@situation(
+    "the sweep has as many jobs running as it may",
+    "SweepLimit",
+    says=("sweep 'exp1' lets 1 of its jobs hold nodes at once", "starts when they have ended"),
+    next="spotrain sweep exp1",
+)
+def _() -> Scene:
+    scene = Scene()
+    scene.job["metadata"]["labels"] = {contract.LABEL_SWEEP: "exp1"}
+    scene.job["spec"]["sweep"] = {"atMost": 1}
+    scene.claims = (neighbour(sweep="jobs/exp1", place="elsewhere/a"),)
+    return scene.look()
+
+
 def of_ada(*, gpus: int) -> Scene:
     scene = Scene()
     scene.job["metadata"]["labels"] = {contract.LABEL_RESEARCHER: "ada"}

@@ -21,6 +21,7 @@ VERBS: Final[Mapping[str, str]] = {
     "run": "Play a job file on this machine, with workers as processes, to its end.",
     "gpus": "What GPUs there are: where, how many are free, and what they cost now.",
     "submit": "Train: send a job of so many GPUs, which runs SCRIPT in every worker.",
+    "sweep": "One job for each combination of values, and what came of each.",
     "list": "The jobs: what each is doing, and how far it is.",
     "status": "What one job is doing, how far it is, what it cost, and why it waits.",
     "describe": "All of one job: what it runs, its conditions, worlds and places.",

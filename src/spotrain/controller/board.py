@@ -46,6 +46,8 @@ class Claim:
     """Workers that it would have if nobody else were there."""
     starved: bool = False
     """Has the autoscaler said that no node comes for one of its pods?"""
+    sweep: str = ""
+    """<namespace>/<sweep>; empty: it belongs to none."""
 
     @property
     def is_waiting(self) -> bool:

@@ -27,6 +27,12 @@ def researcher(job: ElasticJob) -> str:
     return job.labels.get(contract.LABEL_RESEARCHER, "")
 
 
+def sweep_of(job: ElasticJob) -> str:
+    """The sweep that the job belongs to; empty: none."""
+    name = job.labels.get(contract.LABEL_SWEEP, "")
+    return f"{job.namespace}/{name}" if name else ""
+
+
 def priority(job: ElasticJob) -> int:
     return PRIORITIES.get(job.template["spec"].get("priorityClassName", ""), 0)
 
@@ -58,6 +64,7 @@ def claim_of(
         held=len(held),
         wanted=0 if status.finished or job.suspend else job.replicas - len(done(pods)),
         starved=any(word and word.kind != "ordered" for word in words),
+        sweep=sweep_of(job),
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from spotrain.controller import claims, moving
+from spotrain.controller import claims, moving, turns
 from spotrain.controller.board import Board, Claim
 from spotrain.controller.model import Observed, earliest
 from spotrain.controller.moving import OFFER_GONE, PLACE_TAKEN, Setback, resting
@@ -73,6 +73,9 @@ def _take(
     history = observed.status.offer_history
     if not offers:
         return Place(None, None, history, why_none(job, observed.pools))
+    waits = _within_limits(job, observed, Place(None, None, history))
+    if waits.obstacle and not observed.pods:
+        return waits  # it takes no room from others meanwhile, and its place is that day's best
     best = _held(observed, offers) or _best(job, observed, offers, now) or offers[0]
     # Pods that wait already, of a time without a place, start the clock at once.
     presence = look(job, observed, best, now)
@@ -185,19 +188,29 @@ def _share_at(job: ElasticJob, observed: Observed, offer: Offer) -> Share:
 
 
 def _within_allowance(job: ElasticJob, observed: Observed, place: Place) -> Place:
-    """How many workers others leave to the job: at its place, and of its researcher's GPUs."""
+    """How many workers others leave to the job, everywhere and at its place."""
+    place = _within_limits(job, observed, place)
+    if place.obstacle or place.offer is None:
+        return place
+    here = _share_at(job, observed, place.offer)
+    obstacle = _taken(place.offer, here) if here.is_in_line else None
+    return replace(place, obstacle=obstacle, share=_smaller(place.share, here))
+
+
+def _within_limits(job: ElasticJob, observed: Observed, place: Place) -> Place:
+    """The same of its researcher's GPUs and its sweep's turns."""
     mine = _own(job, observed, place.offer.place if place.offer else "")
     allowed = claims.allowance(mine, observed.board)
-    obstacle = claims.over_limit(mine, observed.board, allowed)
-    if obstacle:
+    turn = turns.turn(job, mine, observed.board)
+    if obstacle := claims.over_limit(mine, observed.board, allowed):
         return replace(place, obstacle=obstacle, share=allowed)
-    shares = [allowed]
-    if place.offer:
-        here = _share_at(job, observed, place.offer)
-        shares.append(here)
-        if here.is_in_line:
-            obstacle = _taken(place.offer, here)
-    return replace(place, obstacle=obstacle, share=min(shares, key=lambda each: each.limit))
+    if obstacle := turns.out_of_turn(job, mine, turn):
+        return replace(place, obstacle=obstacle, share=turn)
+    return replace(place, share=_smaller(allowed, turn))
+
+
+def _smaller(one: Share, other: Share) -> Share:
+    return min(one, other, key=lambda each: each.limit)
 
 
 def _own(job: ElasticJob, observed: Observed, place: str) -> Claim:
@@ -211,9 +224,8 @@ def _at(board: Board, offer: Offer) -> list[Claim]:
 
 
 def _crowded_out(place: Place) -> Setback | None:
-    if place.obstacle and place.obstacle.reason == PLACE_TAKEN:
-        return Setback(PLACE_TAKEN, place.obstacle.message)
-    return None
+    found = place.obstacle
+    return Setback(found.reason, found.message) if found and found.reason == PLACE_TAKEN else None
 
 
 def describe(pool: str, zone: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from spotrain.controller.board import Board, Claim, ScaleUp
-from spotrain.controller.claims import claim_of
+from spotrain.controller.claims import claim_of, sweep_of
 from spotrain.controller.mirror import Name
 from spotrain.controller.observe import SeenJob, SeenPod
 from spotrain.controller.placement import is_placed
@@ -110,7 +110,9 @@ class Survey:
 
     def _claim(self, seen: SeenJob) -> Claim | None:
         job = seen.job
-        if not isinstance(job, ElasticJob) or not (is_placed(job) or self._max_gpus is not None):
+        if not isinstance(job, ElasticJob):
+            return None
+        if not (is_placed(job) or self._max_gpus is not None or sweep_of(job)):
             return None
         if seen.status.is_true(BUDGET_EXCEEDED):
             job = replace(job, suspend=True)
@@ -133,11 +135,25 @@ class Survey:
             if uid in self._words
         }
 
-    def _tell_neighbours(self, name: Name, *changed: Claim | None) -> None:
+    def _tell_neighbours(self, name: Name, before: Claim | None, now: Claim | None) -> None:
+        changed = (before, now)
         places = {claim.place for claim in changed if claim and claim.place}
         people = {claim.researcher for claim in changed if claim}
+        sweep = _sweep_with_news(*changed)
         for other, claim in list(self._claims.items()):
             if other == name or not claim.wants_more:
                 continue
-            if claim.place in places or (self._max_gpus and claim.researcher in people):
+            if (
+                claim.place in places
+                or (self._max_gpus and claim.researcher in people)
+                or (sweep and claim.sweep == sweep and not claim.held)
+            ):
                 self._concerned(other)
+
+
+def _sweep_with_news(before: Claim | None, now: Claim | None) -> str:
+    """The sweep whose next job may start: this one has let go, or wants nothing any more."""
+    if before is None or not before.sweep:
+        return ""
+    let_go = now is None or (before.held and not now.held) or (before.least and not now.least)
+    return before.sweep if let_go else ""

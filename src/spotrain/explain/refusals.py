@@ -6,12 +6,14 @@ from typing import Final, NamedTuple
 
 from lightkube.utils.quantity import parse_quantity
 
+from spotrain import contract
 from spotrain.controller.claims import RESEARCHER_LIMIT, RESEARCHER_LIMIT_TOO_LOW
 from spotrain.controller.moving import OFFER_GONE, PLACE_TAKEN
 from spotrain.controller.offers import list_offers, why_none
 from spotrain.controller.placement import is_placed
 from spotrain.controller.refusal import INVALID_SPEC
 from spotrain.controller.status import RUNNING
+from spotrain.controller.turns import SWEEP_LIMIT
 from spotrain.controller.why import FAILED_CREATE, QUOTA, REFUSED
 from spotrain.explain.cause import Cause, Gravity, ended
 from spotrain.explain.situation import Case
@@ -26,6 +28,7 @@ INTRODUCTION: Final = {
     PLACE_TAKEN: "Others go first: ",
     RESEARCHER_LIMIT: "Its researcher's share is used up: ",
     RESEARCHER_LIMIT_TOO_LOW: "Its researcher's share is too small: ",
+    SWEEP_LIMIT: "Its sweep's other jobs go first: ",
     OFFER_GONE: "Its place is gone: ",
 }
 COUNT: Final = re.compile(r"\d+ of \d+ workers are ready, \d+ needed\. ")
@@ -66,10 +69,12 @@ def find_no_offer(case: Case) -> Iterator[Cause]:
 
 def find_turn(case: Case) -> Iterator[Cause]:
     """Others hold what it needs. Who holds what only the controller sees: it is quoted."""
+    sweep = case.job.labels.get(contract.LABEL_SWEEP, "") if case.job else ""
     steps = {
         PLACE_TAKEN: (Gravity.WAITING, "spotrain list"),
         RESEARCHER_LIMIT: (Gravity.WAITING, "spotrain list"),
         RESEARCHER_LIMIT_TOO_LOW: (Gravity.BLOCKED, case.kubectl(f"edit elasticjob {case.name}")),
+        SWEEP_LIMIT: (Gravity.WAITING, f"spotrain sweep {sweep}"),
         OFFER_GONE: (Gravity.WAITING, f"spotrain stop {case.name}"),
     }
     for reason, (gravity, command) in steps.items():

@@ -17,6 +17,7 @@ from spotrain.job.spec import (
     RestartPolicy,
     RunPolicy,
     SuccessPolicy,
+    Sweep,
 )
 from spotrain.job.template import gpus_of
 
@@ -50,6 +51,7 @@ class ElasticJob:
     placement: Placement
     elastic: Elastic
     budget: Budget
+    sweep: Sweep
     run_policy: RunPolicy
     labels: Mapping[str, str]
 
@@ -98,5 +100,6 @@ def _job(parsed: Document) -> ElasticJob:
         placement=spec.placement,
         elastic=spec.elastic,
         budget=spec.budget,
+        sweep=spec.sweep,
         run_policy=effective_run_policy(spec),
     )

@@ -58,6 +58,13 @@ class Budget(Section):
     limit"""
 
 
+class Sweep(Section):
+    """How the jobs with one value of the label spotrain.dev/sweep share the nodes."""
+
+    at_most: Annotated[int, Field(ge=1)] | None = None
+    """jobs of the sweep that hold nodes at once, this one included; absent: any number"""
+
+
 class SchedulingPolicy(Section):
     """Its presence asks for a gang of minReplicas, whatever upstream's field in it says."""
 
@@ -114,6 +121,7 @@ class Spec(RunPolicy):
     placement: Placement = Placement()
     elastic: Elastic = Elastic()
     budget: Budget = Budget()
+    sweep: Sweep = Sweep()
     replica_specs: ReplicaSpecs
     """the workers"""
     upper_run_policy: Annotated[RunPolicy | None, Field(alias="RunPolicy")] = None

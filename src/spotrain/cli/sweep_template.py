@@ -1,0 +1,122 @@
+"""What a sweep is made of: the words that were typed, the values to try, the job for them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from spotrain import contract
+from spotrain.cli import overrides
+from spotrain.cli.destination import in_cluster, on_this_machine
+from spotrain.cli.errors import UserError
+from spotrain.cli.job_file import read_job_file
+from spotrain.cli.jobs import Jobs
+from spotrain.cli.order import Order, prepared
+from spotrain.cli.overrides import Values
+from spotrain.cli.submission import refuse_unusable
+from spotrain.cli.sweep_jobs import fill, fill_job
+from spotrain.kinds import Object
+
+FILE_ENDINGS: Final = (".yaml", ".yml")
+
+
+@dataclass(frozen=True)
+class Words:
+    """What was typed, sorted."""
+
+    what: str
+    """A sweep's name, or a job file's path."""
+    tries: Sequence[str]
+    """KEY=VALUES each."""
+    script: Sequence[str]
+
+    @property
+    def is_file(self) -> bool:
+        return self.what.endswith(FILE_ENDINGS)
+
+    @property
+    def is_name_alone(self) -> bool:
+        return not (self.is_file or self.tries or self.script)
+
+
+def sort_words(words: Sequence[str]) -> Words:
+    """The script begins with the first word that is no KEY=VALUES. Raises UserError."""
+    what, *rest = words
+    if "=" in what:
+        raise UserError(f"{what!r}: give the sweep a name first: spotrain sweep NAME {what} ...")
+    begins = (at for at, word in enumerate(rest) if "=" not in word or word.startswith("-"))
+    begin = next(begins, len(rest))
+    return Words(what, rest[:begin], rest[begin:])
+
+
+def read_combinations(words: Words, list_file: Path | None, *, most: int) -> list[Values]:
+    """All combinations of what was typed, for each line of the list if there is one.
+
+    Raises:
+        UserError: there is nothing to try, or it is too much.
+    """
+    lines = overrides.read_list(list_file) if list_file else [[]]
+    found: list[Values] = []
+    for line in lines:
+        axes = overrides.read_axes([*line, *words.tries], most=most)
+        found += overrides.combine(axes, most=most) if axes else []
+        overrides.check_size(len(found), most)
+    if not found:
+        raise UserError(f"nothing to try: add KEY=VALUES, such as {overrides.EXAMPLE}.")
+    return overrides.distinct(found)
+
+
+@dataclass(frozen=True)
+class Template:
+    """One job with holes, and where its copies go."""
+
+    sweep: str
+    jobs: Jobs
+    job: Callable[[str, Values], Object]
+    """The job of a name and its values; raises UserError where no such job can be."""
+    send_code: Callable[[], None]
+
+
+@contextmanager
+def opened_template(
+    words: Words, order: Order | None, *, context: str | None, namespace: str | None, local: bool
+) -> Iterator[Template]:
+    """`order` is what the options say of a script; a file says that itself. Raises UserError."""
+    if words.is_file:
+        if words.script or order:
+            raise UserError(
+                f"{words.what} says itself what runs, where and how large: leave the script and "
+                "the options of submit out, or give a name in the place of the file."
+            )
+        machine = on_this_machine(None, Path()) if local else in_cluster(context, namespace)
+        document = read_job_file(Path(words.what))
+        refuse_unusable(document)
+        with machine as target:
+            _settle(document, namespace=target.namespace, researcher=target.researcher)
+            yield Template(
+                sweep=document["metadata"]["name"],
+                jobs=target.jobs,
+                job=lambda name, values: fill_job(document, name, values),
+                send_code=lambda: None,
+            )
+        return
+    if not words.script or order is None:
+        raise UserError(
+            f"a new sweep needs --gpus and a script: spotrain sweep {words.what} KEY=VALUES "
+            "--gpus 1 -- train.py"
+        )
+    with prepared(order, context=context, namespace=namespace, local=local) as ready:
+        yield Template(
+            sweep=words.what,
+            jobs=ready.target.jobs,
+            job=lambda name, values: ready.job(name, fill(words.script, values, name)),
+            send_code=ready.send_code,
+        )
+
+
+def _settle(document: Object, *, namespace: str, researcher: str) -> None:
+    metadata = document["metadata"]
+    metadata["namespace"] = namespace
+    labels = metadata.get("labels") or {}
+    metadata["labels"] = {contract.LABEL_RESEARCHER: researcher, **labels}

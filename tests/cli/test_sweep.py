@@ -1,0 +1,178 @@
+"""`spotrain sweep` against a server that answers and stalls, and on this machine."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from spotrain.cli.errors import UserError
+from spotrain.cli.job_view import view
+from spotrain.cli.main import main
+from spotrain.cli.sweep_results import Result, arranged, headline, ordered, tabulate
+from spotrain.cli.sweep_template import Words, sort_words
+from tests.cli.documents import job
+from tests.cli.stalling_server import SENDING, stalling_server
+from tests.cli.terminal import CTRL_C, terminal
+
+GRID = ("sweep", "exp1", "lr=0.1,0.01", "batch=16,32", "--gpus", "1", "--gpu-type", "t4")
+SCRIPT = ("--", "train.py", "--epochs", "3")
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        pytest.param("exp1", Words("exp1", [], []), id="name"),
+        pytest.param(
+            "exp1 lr=1 b=2 t.py a=1", Words("exp1", ["lr=1", "b=2"], ["t.py", "a=1"]), id="script"
+        ),
+        pytest.param("exp1 t.py a=1", Words("exp1", [], ["t.py", "a=1"]), id="list"),
+        pytest.param("exp1 lr=1 --x=1", Words("exp1", ["lr=1"], ["--x=1"]), id="option"),
+    ],
+)
+def test_the_script_begins_where_no_value_is_given(typed: str, found: Words) -> None:
+    assert sort_words(typed.split()) == found
+
+
+def types(*words: str, environment: Any, monkeypatch: pytest.MonkeyPatch) -> int:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit) as ended:
+        main(list(words))
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+def test_a_dry_run_writes_every_job_and_sends_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with stalling_server("", tmp_path) as (server, environment):
+        words = (*GRID, "--at-most", "2", "--dry-run", *SCRIPT)
+        assert types(*words, environment=environment, monkeypatch=monkeypatch) == 0
+        assert server.jobs == []
+    documents = list(yaml.safe_load_all(capsys.readouterr().out))
+    arguments = [
+        each["spec"]["replicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]["args"]
+        for each in documents
+    ]
+    assert arguments == [
+        ["train.py", "--epochs", "3", f"--lr={lr}", f"--batch={batch}"]
+        for lr in ("0.1", "0.01")
+        for batch in ("16", "32")
+    ]
+    assert {each["spec"]["sweep"]["atMost"] for each in documents} == {2}
+    assert len({each["metadata"]["name"] for each in documents}) == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        pytest.param("exp1 --gpus 1 -- t.py", 2, "nothing to try", id="nothing"),
+        pytest.param("exp1 lr=1", 2, "needs --gpus and a script", id="no-script"),
+        pytest.param("exp1 lr=1 -- t.py", 2, "needs --gpus and a script", id="no-gpus"),
+        pytest.param("lr=1,2 --gpus 1 -- t.py", 2, "a name first", id="no-name"),
+        pytest.param("exp1 lr=1 --stop", 2, "its name alone", id="stop-and-send"),
+        pytest.param("exp1 --stop --delete", 2, "contradict", id="stop-and-delete"),
+        pytest.param("exp1 --list nowhere --gpus 1 -- t", 2, "--list nowhere", id="no-list"),
+        pytest.param("none.yaml lr=1", 2, "no such file", id="no-file"),
+        pytest.param("job.yaml lr=1 --budget 3", 2, "leave the script", id="file-and-options"),
+        pytest.param("job.yaml lr=1 x=2 -- t.py", 2, "leave the script", id="file-and-script"),
+        pytest.param("wrong.yaml lr=1", 2, "minReplicas", id="bad-file"),
+        pytest.param("exp1 lr=range(0,101) --gpus 1 --gpu-type t4 -- t", 2, "slip", id="too-many"),
+        pytest.param(
+            "exp1 lr=1 --gpus 1 --gpu-type t4 -- t.py {rl}", 2, "{rl} names nothing", id="brace"
+        ),
+        pytest.param("exp1 --sort loss", 4, "no job of a sweep 'exp1'", id="unknown-sweep"),
+        pytest.param("exp1 --delete", 4, "There is none at all", id="delete-unknown"),
+    ],
+)
+def test_what_cannot_be_swept_is_told_in_one_line_and_nothing_is_sent(
+    words: str,
+    code: int,
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(job()))
+    (tmp_path / "wrong.yaml").write_text(yaml.safe_dump(job(minReplicas=0)))
+    with stalling_server("", tmp_path) as (server, environment):
+        sent = types("sweep", *words.split(), environment=environment, monkeypatch=monkeypatch)
+        assert (sent, server.jobs) == (code, [])
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert says in told.err
+    assert told.err.startswith("spotrain: ")
+    assert told.err.count("\n") == 1
+
+
+def test_ctrl_c_amid_a_sweep_says_how_many_went_and_the_same_command_sends_the_rest(
+    tmp_path: Path,
+) -> None:
+    words = (*GRID, "--at-most", "2", *SCRIPT)
+    with stalling_server(SENDING, tmp_path, after=2) as (server, environment):
+        around = {**os.environ, **environment}
+        with terminal(*words, folder=tmp_path, environment=around) as shown:
+            assert server.arrived.wait(60)
+            shown.press(CTRL_C)
+            shown.read_until("is being sent")
+            server.release.set()
+            assert shown.read_to_end() == 130
+        first = [each["metadata"]["name"] for each in server.jobs]
+        said = " ".join(shown.text.split())
+        assert "interrupted: 3 of 4 jobs of sweep exp1 were sent and go on." in said
+        assert "the same command sends the rest" in said
+        assert "spotrain sweep exp1 --delete removes" in said
+        assert "Traceback" not in said
+        with terminal(*words, folder=tmp_path, environment=around) as again:
+            assert again.read_to_end() == 0
+        assert "sent 1 job of 4, 3 were there already, at most 2 at once" in again.text
+        names = [each["metadata"]["name"] for each in server.jobs]
+        assert names[:3] == first
+        assert len(set(names)) == len(names) == 4
+
+
+def test_a_refusal_amid_a_sweep_says_how_far_it_came(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with stalling_server("", tmp_path) as (server, environment):
+        server.most_jobs = 3
+        assert types(*GRID, *SCRIPT, environment=environment, monkeypatch=monkeypatch) == 2
+    told = capsys.readouterr().err
+    assert "exceeded quota: few" in told
+    assert "3 of 4 jobs of sweep exp1 were sent and go on." in told
+    assert told.count("\n") == 1
+
+
+def result(name: str, **metrics: float) -> Result:
+    progress = {"step": 3, "at": "2026-01-01T00:00:00Z", "metrics": metrics}
+    return Result(view(job(name, status={"state": "Running", "progress": progress})), {"lr": name})
+
+
+def test_results_are_sorted_by_a_metric_with_those_that_lack_it_last() -> None:
+    results = [result("a", loss=2, top1=0.5), result("b", top1=0.7), result("c", loss=1)]
+    assert [each.seen.name for each in ordered(results, "loss")] == ["c", "a", "b"]
+    assert [each.seen.name for each in ordered(results, "-top1")] == ["b", "a", "c"]
+    with pytest.raises(UserError, match="there are loss, top1"):
+        ordered(results, "accuracy")
+    assert arranged(results, "accuracy") == results
+    with pytest.raises(UserError, match="none has told any yet"):
+        ordered([result("a")], "loss")
+
+
+def test_a_table_of_many_metrics_fits_a_terminal_and_begins_with_the_one_it_is_sorted_by() -> None:
+    from rich.console import Console
+
+    many = {f"metric{number}": 1.0 / (number + 1) for number in range(9)}
+    results = [result(f"exp1-{number:08d}", **many) for number in range(3)]
+    console = Console(width=80)
+    with console.capture() as captured:
+        console.print(tabulate(results, sort="-metric7"))
+    text = captured.get()
+    assert max(map(len, text.splitlines())) <= 80
+    assert "0.125" in text
+    assert json.loads(json.dumps(results[0].summary()))["metrics"] == many
+    assert headline("exp1", results) == "exp1: 3 jobs, 3 Running"
