@@ -55,6 +55,7 @@ platform = ElasticJobs(
         job_namespace=jobs.name,
         max_gpus_per_researcher=settings.jobs.max_gpus_per_researcher,
         pools=cloud.pools,
+        terms=cloud.terms,
         image=cloud.images.controller,
         training_image=cloud.images.training,
         kubernetes=cloud.kubernetes,

@@ -57,6 +57,35 @@ class Pool:
 
 
 @dataclass(frozen=True, kw_only=True)
+class StoragePrices:
+    """What moving a GB between a pod and the shared volume costs."""
+
+    read_usd_per_gb: float
+    written_usd_per_gb: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """What the cloud charges beside nodes, and how long idle nodes stay; None: nobody knows."""
+
+    idle_minutes: int | None = None
+    """How long a node has nothing to do before the autoscaler ends it."""
+    storage: StoragePrices | None = None
+
+    def document(self) -> dict[str, object]:
+        """The terms as the controller and the command line read them (`contract.TERMS_KEY`)."""
+        told: dict[str, object] = {}
+        if self.idle_minutes is not None:
+            told["idleMinutes"] = self.idle_minutes
+        if self.storage is not None:
+            told["storage"] = {
+                "readUsdPerGb": self.storage.read_usd_per_gb,
+                "writtenUsdPerGb": self.storage.written_usd_per_gb,
+            }
+        return told
+
+
+@dataclass(frozen=True, kw_only=True)
 class CsiVolume:
     """What a driver mounts by its handle."""
 
@@ -191,3 +220,5 @@ class Cloud:
     them, so that a destroy removes the pods while there is still a node to stop them on."""
     outputs: Mapping[str, pulumi.Input[str | list[str]]]
     """What a person needs to know about this cloud: how to log in, how to mount the volume."""
+    terms: Terms = Terms()
+    """By which the ledger charges what nodes' prices do not say."""

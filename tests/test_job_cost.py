@@ -1,5 +1,6 @@
 """What became of the hours that a job paid for; docs/cost.md works an example out."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spotrain import contract
-from spotrain.job import Pool
+from spotrain.job import Pool, StoragePrices
 from spotrain.ledger.attribution import Tenant, attribute
 from spotrain.ledger.cost import bill
 from spotrain.ledger.entries import Members, NodeEntry, PauseEntry, Place, StayEntry, WorldEntry
@@ -17,6 +18,7 @@ from spotrain.ledger.time_split import Span
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
+GB = 10**9
 POOLS = [
     Pool(
         name=name,
@@ -74,7 +76,10 @@ def world(
 
 
 def judge(
-    stays: list[StayEntry], worlds: list[WorldEntry], pauses: list[PauseEntry] | None = None
+    stays: list[StayEntry],
+    worlds: list[WorldEntry],
+    pauses: list[PauseEntry] | None = None,
+    storage: StoragePrices | None = None,
 ) -> JobCost:
     end = max(each.ended_at for each in stays if each.ended_at)
     nodes = [
@@ -95,7 +100,7 @@ def judge(
     record = Record(
         worlds=worlds, stays=stays, pauses=pauses or [], life=Span(NOON, end), min_workers=1
     )
-    return job_cost(lines, record, BOOK)
+    return job_cost(lines, record, BOOK, storage)
 
 
 def test_boot_and_cool_down_are_paid_and_of_no_use() -> None:
@@ -107,6 +112,41 @@ def test_boot_and_cool_down_are_paid_and_of_no_use() -> None:
     assert found.saving.on_demand_usd == pytest.approx(4.0)
     assert found.gpu_hours.useful == pytest.approx(4)
     assert (found.gpu_hours.boot, found.gpu_hours.idle) == pytest.approx((4 / 6, 4 / 6))
+
+
+STORAGE = StoragePrices(read_usd_per_gb=0.03, written_usd_per_gb=0.06)
+
+
+def moved(read: int | None = None, written: int | None = None) -> StayEntry:
+    held = stay(0, 0, 60, gpus=4, pool="t4", node="n1")
+    return replace(held, read_bytes=read, written_bytes=written)
+
+
+def test_traffic_is_paid_and_on_demand_pays_the_useful_part_of_it() -> None:
+    pods = [moved(100 * GB, 10 * GB)]
+    half = [world(1, 0, 30, workers=1, steps=(0, 100))]
+    without = judge(pods, half)
+    found = judge(pods, half, storage=STORAGE)
+    assert found.traffic_usd == pytest.approx(3.6)
+    assert found.usd == pytest.approx(without.usd + 3.6)
+    assert found.saving.usd == found.usd
+    assert found.saving.on_demand_usd == pytest.approx(without.saving.on_demand_usd + 1.8)
+
+
+def test_what_nobody_counted_or_priced_is_not_nothing() -> None:
+    unpriced = judge([moved(GB, 0)], [])
+    assert (unpriced.traffic_usd, unpriced.traffic.read_bytes) == (None, GB)
+    uncounted = judge([moved()], [], storage=STORAGE)
+    assert (uncounted.traffic_usd, uncounted.traffic.is_known) == (None, False)
+    pods = [moved(GB, 0), replace(moved(), uid="other")]
+    partly = judge(pods, [], storage=STORAGE)
+    assert (partly.traffic.counted_pods, partly.traffic.pods) == (1, 2)
+    assert partly.traffic_usd == pytest.approx(0.03)
+
+
+def test_bytes_that_cost_nothing_cost_nothing() -> None:
+    free = StoragePrices(read_usd_per_gb=0.0, written_usd_per_gb=0.0)
+    assert judge([moved(GB, GB)], [], storage=free).traffic_usd == 0.0
 
 
 def test_two_workers_on_a_node_without_gpus_have_half_of_it_each() -> None:

@@ -22,7 +22,15 @@ from components.aws.storage.storage import Storage, StorageArgs, StorageShape
 from components.aws.watch.budget import Budget, BudgetArgs, BudgetShape
 from components.aws.watch.container_logs import ContainerLogs, ContainerLogsArgs
 from components.aws.watch.notifications import Notifications, NotificationsArgs
-from components.cloud import AlertReceiver, Cloud, Disk, Endpoint, ImageReferences
+from components.cloud import (
+    AlertReceiver,
+    Cloud,
+    Disk,
+    Endpoint,
+    ImageReferences,
+    StoragePrices,
+    Terms,
+)
 from spotrain import contract
 
 Resources = tuple[pulumi.Resource, ...]
@@ -45,6 +53,8 @@ class AwsCloudArgs:
     metrics_disk_gib: int | None
     """None: nobody stores metrics."""
     storage: StorageShape
+    storage_prices: StoragePrices | None
+    """None: nobody knows how the file system is billed."""
     images: ImageReferences | None
     """None: build them."""
     image_bases: Mapping[str, str]
@@ -124,6 +134,7 @@ class AwsCloud(pulumi.ComponentResource):
                 **storage.outputs,
                 **self._drill_role(network, cluster, nodes.pools),
             },
+            terms=Terms(idle_minutes=args.autoscaler.idle_minutes, storage=args.storage_prices),
         )
         self.register_outputs({})
 

@@ -7,7 +7,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 import yaml
 
-from components.cloud import Pool
+from components.cloud import Pool, Terms
 from components.manifest import Manifest, ManifestArgs
 from components.platform.controller_pod import LABELS, controller_pod
 from components.platform.system_network import SystemNetwork, SystemNetworkArgs
@@ -27,6 +27,7 @@ STRATEGY = k8s.apps.v1.DeploymentStrategyArgs(
 class ElasticJobsArgs:
     job_namespace: pulumi.Input[str]
     pools: Sequence[Pool]
+    terms: Terms
     image: pulumi.Input[str]
     """Controller image, by digest."""
     training_image: pulumi.Input[str]
@@ -70,6 +71,7 @@ class ElasticJobs(pulumi.ComponentResource):
             metadata=_metadata(contract.POOLS_CONFIGMAP),
             data={
                 contract.POOLS_KEY: pools_document(args.pools),
+                contract.TERMS_KEY: yaml.safe_dump(args.terms.document(), sort_keys=False),
                 contract.TRAINING_IMAGE_KEY: args.training_image,
             },
             opts=in_system,

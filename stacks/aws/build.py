@@ -19,6 +19,7 @@ from stacks.aws.addons import addon_versions
 from stacks.aws.allocatable import Size, gib, smallest, usable_storage_gib
 from stacks.aws.costs import pool_price
 from stacks.aws.instances import gpu_catalog
+from stacks.aws.storage_costs import storage_prices
 from stacks.pools import pools_with_twins
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def aws_args(settings: "AwsSettings", tags: Tags) -> AwsCloudArgs:
         ),
         metrics_disk_gib=watch.metrics_disk_gib if watch.metrics else None,
         storage=_storage(settings),
+        storage_prices=storage_prices(settings),
         images=_given_images(images),
         image_bases={kind: base for kind, base in bases.items() if base},
         budget=_budget(settings),

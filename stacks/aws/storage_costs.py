@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from components.cloud import StoragePrices
 from stacks.aws.services import service_catalog, service_prices
 from stacks.bill import PoolPrice
 
@@ -115,6 +116,20 @@ def bucket(run: TrainingRun, *, is_cached: bool = False) -> Place:
         usd_per_month=run.dataset_gb * service_catalog().usd_per_gb.s3_month,
         usd_read=(opened * (price.s3_get + price.s3_put) + reads * times * price.s3_get) / 1000,
         usd_written=puts * price.s3_put / 1000,
+    )
+
+
+def storage_prices(settings: "AwsSettings") -> StoragePrices | None:
+    """What a job pays for moving bytes. None: of a file system that was there before, nobody here
+    knows how it is billed."""
+    if settings.storage.file_system:
+        return None
+    if settings.storage.throughput == "bursting":
+        return StoragePrices(read_usd_per_gb=0.0, written_usd_per_gb=0.0)
+    gb = service_prices(settings.region).usd_per_gb
+    return StoragePrices(
+        read_usd_per_gb=round(gb.efs_elastic_read, 4),
+        written_usd_per_gb=round(gb.efs_elastic_write, 4),
     )
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,8 +13,18 @@ from spotrain.archive import json_lines, layout
 from spotrain.archive.folder import Folder
 from spotrain.archive.ledger_files import LedgerFiles
 from spotrain.archive.news import KEPT_IN_STATUS, Snapshot, read_job
-from spotrain.ledger.entries import AnyEntry, GapEntry, MetricsEntry, NodeEntry, Place, WorldEntry
+from spotrain.ledger.entries import (
+    AnyEntry,
+    GapEntry,
+    MetricsEntry,
+    NodeEntry,
+    Place,
+    WorldEntry,
+    from_document,
+    to_document,
+)
 from tests.archive.entries import at, job_object, snapshot, stay, world
+from tests.cli import documents
 
 FILE = layout.ledger_file("digits", "u1")
 NOW = at(10_000)
@@ -51,6 +62,28 @@ def test_progress_alone_is_written_every_five_minutes(tmp_path: Path) -> None:
     for second in range(0, 601, 15):
         files.keep(snapshot(replace(running, last_step=second)), at(second))
     assert [line.get("lastStep") for line in json_lines.read(tmp_path / FILE)] == [0, 300, 600]
+
+
+def test_what_a_pod_moves_is_written_every_five_minutes_and_when_it_ends(tmp_path: Path) -> None:
+    files = LedgerFiles(tmp_path)
+    running = stay(1, ended=False)
+    for second in range(0, 451, 15):
+        files.keep(snapshot(replace(running, read_bytes=second)), at(second))
+    files.keep(snapshot(replace(stay(1), read_bytes=450)), at(451))
+    assert [line.get("readBytes") for line in json_lines.read(tmp_path / FILE)] == [0, 300, 450]
+
+
+def test_an_entry_of_an_earlier_version_says_nothing_of_what_was_moved() -> None:
+    told = {key: value for key, value in to_document(stay(1)).items() if "Bytes" not in key}
+    assert from_document(told) == stay(1)
+
+
+def test_the_jobs_least_workers_are_written_down(tmp_path: Path) -> None:
+    spec: dict[str, Any] = {"minReplicas": 3, "maxReplicas": 4}
+    told = {**documents.job("digits", **spec), "metadata": job_object()["metadata"]}
+    LedgerFiles(tmp_path).keep(read_job(told), NOW)
+    assert Folder(tmp_path).job("digits").min_workers == 3
+    assert snapshot().job.min_workers is None
 
 
 def test_a_line_torn_by_a_crash_is_cut_and_written_again(tmp_path: Path) -> None:

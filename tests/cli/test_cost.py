@@ -26,7 +26,7 @@ from spotrain.cli.local_run import make_settings
 from spotrain.cli.main import main
 from spotrain.cli.status_ledger import StatusLedger
 from spotrain.clouds.history import History, Market
-from spotrain.job import Price
+from spotrain.job import Price, Terms
 from spotrain.ledger.entries import (
     AnyEntry,
     GapEntry,
@@ -37,7 +37,7 @@ from spotrain.ledger.entries import (
 )
 from tests.archive.served import asking, serving
 from tests.cli import documents
-from tests.docs.test_cost_page import NODES, NOW, PLACE, POOL, QUOTES, at, stays, worlds
+from tests.docs.test_cost_page import NODES, NOW, PLACE, POOL, QUOTES, STORAGE, at, stays, worlds
 
 MINUTE = timedelta(minutes=1)
 LATEST = Price(
@@ -60,7 +60,7 @@ def refused(markets: Sequence[Market], since: datetime, now: datetime) -> Histor
     return History(quotes=(), problem="nobody is logged in. Next: log in.")
 
 
-TARIFF = Tariff(pools=[POOL], latest=[LATEST], ask_history=known)
+TARIFF = Tariff(pools=[POOL], latest=[LATEST], ask_history=known, terms=Terms(storage=STORAGE))
 
 
 def record(name: str, **changed: Any) -> JobRecord:
@@ -116,20 +116,52 @@ def shown(renderable: RenderableType) -> str:
 def test_a_job_costs_what_the_page_says(archive: Archive) -> None:
     found = cost_of_job(archive, TARIFF, "resnet", now=NOW)
     told = document_of(found.jobs[0])
-    assert told["usd"] == pytest.approx(2.60)
-    assert told["onDemandUsd"] == pytest.approx(6.19, abs=0.005)
-    assert told["saved"] == pytest.approx(0.580, abs=0.0005)
+    assert told["usd"] == pytest.approx(2.94, abs=0.005)
+    assert told["onDemandUsd"] == pytest.approx(6.51, abs=0.005)
+    assert told["saved"] == pytest.approx(0.549, abs=0.0005)
+    assert told["traffic"] == {
+        "readBytes": 10_000_000_000,
+        "writtenBytes": 600_000_000,
+        "pods": 2,
+        "countedPods": 2,
+        "usd": pytest.approx(0.336),
+    }
     assert told["gpuHoursBy"]["useful"] == pytest.approx(6.33, abs=0.005)
-    assert sum(line["usd"] for line in told["lines"]) == pytest.approx(told["usd"])
+    assert sum(line["usd"] for line in told["lines"]) == pytest.approx(told["nodeUsd"])
     assert {line["source"] for line in told["lines"]} == {"spot history"}
     assert found.notes == ()
+
+
+def test_what_nobody_counted_is_said_and_is_not_nothing(archive: Archive) -> None:
+    found = cost_of_job(archive, TARIFF, "bert", now=NOW)
+    assert document_of(found.jobs[0])["traffic"]["readBytes"] is None
+    assert document_of(found.jobs[0])["traffic"]["usd"] is None
+    assert "nobody counted" in shown(draw(found.jobs[0]))
+    assert found.notes == (
+        "What 1 of 1 pods read from and wrote to the shared volume is not known, so what that "
+        "cost is not in it.",
+    )
+
+
+def test_bytes_that_nobody_has_priced_are_told_all_the_same(archive: Archive) -> None:
+    found = cost_of_job(archive, replace(TARIFF, terms=Terms()), "resnet", now=NOW)
+    assert document_of(found.jobs[0])["traffic"]["usd"] is None
+    assert found.jobs[0].cost.usd == pytest.approx(2.60)
+    assert "600 MB written: no price is known" in shown(draw(found.jobs[0]))
+
+
+def test_a_job_pays_a_cool_down_as_long_as_the_stack_lets_nodes_idle(archive: Archive) -> None:
+    short = replace(TARIFF, terms=Terms(idle_minutes=1))
+    found = cost_of_job(archive, short, "bert", now=NOW)
+    idle = [line for line in found.jobs[0].cost.lines if line.use == "idle"]
+    assert sum(line.amount.node_hours for line in idle) == pytest.approx(6 / 60)
 
 
 def test_all_jobs_and_the_platform_cost_what_the_nodes_do(archive: Archive) -> None:
     found = document(cost_of_all(archive, TARIFF, since=at("11:00"), now=NOW))
     assert [job["job"] for job in found["jobs"]] == ["resnet", "bert"]
     total = sum(job["usd"] for job in found["jobs"]) + found["platform"]["usd"]
-    assert total == pytest.approx(6.08)
+    assert total == pytest.approx(6.08 + 0.336)
     assert found["platform"]["nodeHours"] == pytest.approx(1.07, abs=0.005)
 
 
@@ -174,7 +206,7 @@ def test_without_a_record_of_nodes_their_idle_time_is_said_to_lack(tmp_path: Pat
     write(tmp_path, example(), nodes=False)
     found = cost_of_job(Folder(tmp_path), TARIFF, "bert", now=NOW)
     assert [line.use for line in found.jobs[0].cost.lines] == ["held"]
-    assert "no record of 1 of the nodes, such as n1" in found.notes[0]
+    assert "no record of 1 of the nodes, such as n1" in found.notes[-1]
 
 
 def test_stretches_that_the_ledger_lacks_are_said(tmp_path: Path) -> None:
@@ -203,7 +235,10 @@ def test_a_job_that_still_trains_is_charged_until_now(tmp_path: Path) -> None:
 def test_people_see_where_the_dollars_went(archive: Archive) -> None:
     found = cost_of_job(archive, TARIFF, "resnet", now=NOW)
     text = shown(draw(found.jobs[0]))
-    for words in ("us-east-1a", "spot history", "$2.60", "58.0%", "6.33 useful, 0.47 lost"):
+    for words in (
+        *("us-east-1a", "spot history", "$2.60", "$2.94", "54.9%", "6.33 useful, 0.47 lost"),
+        "10 GB read, 600 MB written: $0.3360",
+    ):
         assert words in text
     assert max(map(len, text.splitlines())) <= 80
 
@@ -212,7 +247,7 @@ def test_people_see_all_jobs_and_what_nobody_had(archive: Archive) -> None:
     text = shown(tabulate(cost_of_all(archive, TARIFF, since=at("11:00"), now=NOW)))
     lines = [line.split() for line in text.splitlines() if line.strip()]
     assert [line[0] for line in lines[2:]] == ["resnet", "bert", "platform"]
-    assert lines[2][-3:] == ["$2.60", "$6.19", "58.0%"]
+    assert lines[2][-3:] == ["$2.94", "$6.51", "54.9%"]
     assert lines[3][-1] == "$2.00"  # bert told of no steps: nothing is said to be saved
 
 
@@ -272,7 +307,7 @@ def test_the_status_tells_all_but_the_nodes_idle_time() -> None:
     told = StatusLedger([object_of(job.name, entries) for job, entries in example()])
     found = cost_of_job(told, TARIFF, "resnet", now=NOW)
     assert found.jobs[0].cost.amount.usd == pytest.approx(2.60)
-    assert found.jobs[0].cost.saving.fraction == pytest.approx(0.580, abs=0.0005)
+    assert found.jobs[0].cost.saving.fraction == pytest.approx(0.549, abs=0.0005)
     assert [note for note in found.notes if "no record of 2 of the nodes" in note]
     bert = cost_of_job(told, TARIFF, "bert", now=NOW)
     assert {line.use for line in bert.jobs[0].cost.lines} == {"held"}

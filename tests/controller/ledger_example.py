@@ -39,11 +39,13 @@ STAY = StayEntry(
     node_gpus=4,
     node_created_at=AT,
     place=PLACE,
+    read_bytes=3_000_000,
+    written_bytes=1_000_000,
 )
 ACCOUNT = Account(
     since=AT,
     stays=(STAY,),
     pauses=(PauseEntry(since=AT, until=AT),),
-    totals=Totals(until=AT, through=1, places=(PlaceTotal(place=PLACE),)),
-    settled=Settled(until=AT, places=(PlaceSeconds(place=PLACE),)),
+    totals=Totals(until=AT, through=1, traffic_usd=0.25, places=(PlaceTotal(place=PLACE),)),
+    settled=Settled(until=AT, places_until=AT, places=(PlaceSeconds(place=PLACE),)),
 )

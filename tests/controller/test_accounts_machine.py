@@ -15,17 +15,23 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from spotrain.controller.board import Board
-from spotrain.controller.model import PodView, WorldView
+from spotrain.controller.model import PodView, TrafficView, WorldView
 from spotrain.controller.reconcile import reconcile
 from spotrain.controller.status import JobStatus
 from spotrain.ledger import settlement
-from spotrain.ledger.entries import PauseEntry, Place, StayEntry, WorldEntry
+from spotrain.ledger.attribution import Tenant, Use, attribute
+from spotrain.ledger.entries import NodeEntry, PauseEntry, Place, StayEntry, WorldEntry
 from spotrain.ledger.time_split import Span, split_time
+from spotrain.ledger.traffic import traffic_of
 from spotrain.worlds import Checkpoint, Reason, Seat, World, history
 from tests.controller.builders import LONG_AGO, NOW, job, node, pod, pool, seen
 
-NODES = (node("node-a", gpus=2), node("node-b", zone="b", gpus=2))
-POOLS = (pool(gpus_per_node=2),)
+NODES = (
+    node("node-a", gpus=2, created_at=LONG_AGO),
+    node("node-b", zone="b", gpus=2, created_at=LONG_AGO),
+    node("node-c", pool="cpu", zone="c", created_at=LONG_AGO),
+)
+POOLS = (pool(gpus_per_node=2), pool("cpu", gpus_per_node=0))
 FEW = 3
 """Entries that are kept, so that short lives overflow their lists."""
 planned = st.sampled_from([Reason.NOTICE, Reason.GROWTH])
@@ -44,6 +50,7 @@ class Lives(RuleBasedStateMachine):
         super().__init__()
         self.now = NOW
         self.status = JobStatus()
+        self.moved: dict[str, TrafficView] = {}
         self.suspended = False
         self.pods: dict[str, PodView] = {}
         self.births = self.number = 0
@@ -64,13 +71,13 @@ class Lives(RuleBasedStateMachine):
         self.now += timedelta(seconds=seconds)
 
     @precondition(lambda self: len(self.pods) < 4)
-    @rule()
-    def create_pod(self) -> None:
+    @rule(gpus=st.integers(0, 2))
+    def create_pod(self, gpus: int) -> None:
         self.births += 1
         index = min(set(range(4)) - {p.index for p in self.pods.values()})
         uid = f"uid-{self.births}"
         self.pods[uid] = pod(
-            index, "Pending", uid=uid, node=None, created_at=self.now, gpus=1, place="t4-spot/a"
+            index, "Pending", uid=uid, node=None, created_at=self.now, gpus=gpus, place="t4-spot/a"
         )
 
     @precondition(lambda self: self._pods(node=False))
@@ -105,6 +112,12 @@ class Lives(RuleBasedStateMachine):
         self.now += timedelta(seconds=15)
         self.look()
         del self.pods[data.draw(st.sampled_from(sorted(self.pods)))]
+
+    @precondition(lambda self: self._pods(node=True, phase="Running"))
+    @rule(data=st.data(), read=st.integers(0, 9), written=st.integers(0, 9))
+    def move(self, data: st.DataObject, read: int, written: int) -> None:
+        name = data.draw(st.sampled_from(self._pods(node=True, phase="Running"))).name
+        self.moved[name] = TrafficView(read, written, at=self.now)
 
     def _pods(self, *, node: bool, phase: str = "Pending") -> list[PodView]:
         return [p for p in self.pods.values() if bool(p.node) == node and p.phase == phase]
@@ -216,7 +229,7 @@ class Lives(RuleBasedStateMachine):
         assert again == status
         self.status = JobStatus.from_document(json.loads(json.dumps(status.to_document())))
         assert self.status == status
-        self._see(is_first=before.ledger is None)
+        self._see(is_first=before.ledger is None, is_fresh=status != before)
         self._compare_with_all(is_fresh=status != before)
 
     @property
@@ -234,6 +247,7 @@ class Lives(RuleBasedStateMachine):
             step=self.step,
             chapters=self.chapters,
             clock_began=self._told_clock_began(),
+            traffic=self.moved,
         )
         return seen(
             *self.pods.values(),
@@ -247,9 +261,11 @@ class Lives(RuleBasedStateMachine):
     def _told_clock_began(self) -> datetime:
         return self.clock_began
 
-    def _see(self, *, is_first: bool) -> None:
+    def _see(self, *, is_first: bool, is_fresh: bool) -> None:
         """Pods and pauses, as they are at a look."""
         for view in self.pods.values():
+            told, known = self.moved.get(view.name), self.stays.get(view.uid)
+            heard = told if told and is_fresh and told.at >= view.created_at else known
             self.stays[view.uid] = StayEntry(
                 pod=view.name,
                 uid=view.uid,
@@ -259,6 +275,8 @@ class Lives(RuleBasedStateMachine):
                 started_at=view.started_at,
                 ended_at=view.ended_at,
                 node=view.node or "",
+                read_bytes=heard.read_bytes if heard else None,
+                written_bytes=heard.written_bytes if heard else None,
             )
         for uid, stay in self.stays.items():
             if uid not in self.pods and stay.ended_at is None:
@@ -282,16 +300,34 @@ class Lives(RuleBasedStateMachine):
         self.compare_time(totals.useful_seconds, totals.lost_seconds, whole)
         paused = sum(Span(p.since, p.until or self.now).seconds for p in self.pauses)
         assert totals.wanted_seconds == pytest.approx(life.seconds - paused, abs=1e-3)
-        held: dict[str, float] = defaultdict(float)
-        for stay in stays:
-            if stay.scheduled_at:
-                until = stay.ended_at or self.now
-                held["ab"[stay.node == "node-b"]] += Span(stay.scheduled_at, until).seconds / 2
+        held = self._held(stays)
         found = {total.place.zone: total.node_seconds for total in totals.places}
-        assert found == pytest.approx({zone: each for zone, each in held.items()}, abs=1e-3)
+        assert found == pytest.approx({zone: held[zone] for zone in found}, abs=1e-3)
+        assert found.keys() >= held.keys()
+        assert totals.traffic == traffic_of(stays)
         hours = sum(held.values()) / 3600
         assert totals.estimated_usd == pytest.approx(hours * 0.18, abs=1e-6)
         assert totals.list_usd == pytest.approx(hours * 0.53, abs=1e-6)
+
+    def _held(self, stays: list[StayEntry]) -> dict[str, float]:
+        """Zone -> node seconds, as they are charged to the job by who has the whole record."""
+        nodes = [
+            NodeEntry(
+                name=each.name,
+                uid=each.name,
+                place=Place(pool=each.pool, zone=each.zone, capacity="spot"),
+                gpus=each.gpus,
+                created_at=LONG_AGO,
+            )
+            for each in NODES
+        ]
+        places = {each.name: each.place for each in nodes}
+        told = [replace(stay, place=places.get(stay.node)) for stay in stays]
+        held: dict[str, float] = defaultdict(float)
+        for charge in attribute(nodes, [Tenant(job="j", created_at=NOW, stays=told)], now=self.now):
+            if charge.use is Use.HELD:
+                held[charge.place.zone] += 3600 * charge.node_hours
+        return held
 
     def compare_time(self, useful: float, lost: Any, whole: Any) -> None:
         assert useful == pytest.approx(whole.useful_seconds, abs=1e-3)

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from spotrain.controller.board import Board
-from spotrain.controller.model import Observed
+from spotrain.controller.model import Observed, TrafficView
 from spotrain.controller.reconcile import reconcile
 from spotrain.controller.status import JobStatus
-from spotrain.job import ElasticJob, Price
+from spotrain.job import ElasticJob, Price, StoragePrices, Terms
 from tests.controller.builders import (
     LONG_AGO,
     NOW,
@@ -26,8 +26,10 @@ from tests.controller.builders import (
     reasons,
     seen,
     truths,
+    world,
 )
 
+GB = 10**9
 HOUR = 3600.0
 """Three nodes at $0.18 cost $0.54 in it."""
 
@@ -138,6 +140,27 @@ def test_the_price_of_the_zone_and_the_type_counts_while_it_is_fresh() -> None:
     assert spent(paid) == pytest.approx(1.5)
     later = at(spender(100, suspend=True), known, after(HOUR * 8))
     assert spent(later) == pytest.approx(3 * 8 * 0.18)
+
+
+def test_what_its_pods_move_counts_where_that_has_a_price() -> None:
+    this = spender(0.5)
+    told = {f"digits-worker-{i}": TrafficView(10 * GB, GB, at=after(9)) for i in range(3)}
+    moving = replace(three_workers(this), world=world(traffic=told))
+    prices = Terms(storage=StoragePrices(read_usd_per_gb=0.01, written_usd_per_gb=0.05))
+    plan = reconcile(this, replace(moving, board=Board(since=NOW, terms=prices)), after(600))
+    assert len(deleted(plan)) == 3
+    assert plan.status.ledger
+    totals = plan.status.ledger.totals
+    assert totals
+    assert totals.traffic_usd == pytest.approx(0.45)
+    assert totals.estimated_usd == pytest.approx(0.45 + 0.54 / 6)
+    free = reconcile(this, replace(moving, board=Board(since=NOW)), after(600))
+    assert deleted(free) == []
+    unpriced = free.status.ledger
+    assert unpriced
+    assert unpriced.totals
+    assert unpriced.totals.traffic_usd is None
+    assert unpriced.totals.traffic.read_bytes == 30 * GB
 
 
 def test_half_of_a_nodes_gpus_cost_half_of_the_node() -> None:

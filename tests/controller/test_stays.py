@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from spotrain.controller.model import Observed
+from spotrain.controller.model import Observed, TrafficView, WorldView
 from spotrain.controller.stays import enter_by, follow_stays
 from spotrain.ledger.entries import Place, StayEntry
-from tests.controller.builders import LONG_AGO, NOW, after, node, pod, pool, seen
+from tests.controller.builders import LONG_AGO, NOW, after, node, pod, pool, seen, world
 
 SPOT = Place(pool="t4-spot", zone="a", capacity="spot", instance_type="g4dn.xlarge")
 
@@ -88,6 +88,25 @@ def test_an_end_lies_between_the_beginning_and_now(
 def test_a_pod_that_was_missed_by_mistake_lives_on() -> None:
     missed = follow(there(), after(1), (follow(there(pod(0))),))
     assert follow(there(pod(0)), after(2), (missed,)).ended_at is None
+
+
+def moved(at: datetime, read: int) -> WorldView:
+    told = TrafficView(read_bytes=read, written_bytes=7, at=at)
+    return world(traffic={"digits-worker-0": told})
+
+
+def test_what_a_pod_moved_is_entered_as_it_was_told_last() -> None:
+    first = follow(replace(there(pod(0)), world=moved(NOW, 100)))
+    assert (first.read_bytes, first.written_bytes) == (100, 7)
+    later = follow(replace(there(pod(0)), world=moved(after(15), 300)), after(15), (first,))
+    assert later.read_bytes == 300
+    forgotten = follow(replace(there(pod(0)), world=world()), after(30), (later,))
+    assert forgotten.read_bytes == 300
+
+
+def test_what_an_earlier_pod_of_that_name_moved_is_not_the_later_ones() -> None:
+    young = pod(0, "Pending", created_at=after(1))
+    assert follow(replace(there(young), world=moved(NOW, 100)), after(2)).read_bytes is None
 
 
 def test_without_a_view_of_nodes_the_pods_own_word_counts() -> None:

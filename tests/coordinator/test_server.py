@@ -15,7 +15,17 @@ from spotrain.coordinator import protocol
 from spotrain.coordinator.client import Client, Endpoint, resolve
 from spotrain.coordinator.listener import listening, turn_away
 from spotrain.coordinator.server import Coordinator
-from tests.coordinator.talk import HELLO, JOB, LIMITS, connection, hear, join, say, serving
+from tests.coordinator.talk import (
+    HELLO,
+    JOB,
+    LIMITS,
+    connection,
+    hear,
+    join,
+    say,
+    serving,
+    until_gone,
+)
 
 
 async def test_a_ready_agent_gets_a_world_that_names_its_store() -> None:
@@ -68,6 +78,19 @@ async def test_garbage_ends_its_own_connection_and_harms_no_other_job(garbage: s
             await attacker.wait_closed()
             await say(victim, protocol.Ready(port=1))
             assert isinstance(await hear(victim), protocol.NewWorld)
+
+
+async def test_what_a_pod_moved_is_still_told_when_it_is_gone() -> None:
+    async with serving() as (coordinator, url):
+        async with connection(url) as agent:
+            await join(agent)
+            await say(agent, protocol.Traffic(read_bytes=5, written_bytes=-3))
+        await until_gone(coordinator, "a")
+        report = coordinator.report(JOB)
+        assert report is not None
+        told = report.traffic["a"]
+        assert (told.read_bytes, told.written_bytes) == (5, 0)
+        assert told.told_at <= coordinator.clock()
 
 
 async def test_a_broken_connection_counts_as_a_loss_at_once() -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from spotrain.job import Pool
+from spotrain.job import Pool, StoragePrices
 from spotrain.ledger.attribution import Tenant, attribute
 from spotrain.ledger.cost import bill, grouped
 from spotrain.ledger.entries import Members, NodeEntry, Place, StayEntry, WorldEntry
@@ -78,6 +78,18 @@ NODES = [
 ]
 
 
+MOVED = {row["pod"]: row for row in rows("What the pods of resnet moved")}
+MOVING = rows("What moving bytes costs")[0]
+STORAGE = StoragePrices(
+    read_usd_per_gb=money(MOVING["$ per GB read"]),
+    written_usd_per_gb=money(MOVING["$ per GB written"]),
+)
+
+
+def moved(pod: str, column: str) -> int | None:
+    return round(float(MOVED[pod][column]) * 1e9) if pod in MOVED else None
+
+
 def stays(job: str) -> list[StayEntry]:
     return [
         StayEntry(
@@ -92,6 +104,8 @@ def stays(job: str) -> list[StayEntry]:
             node_gpus=POOL.gpus_per_node,
             node_created_at=next(n.created_at for n in NODES if n.name == row["node"]),
             place=PLACE,
+            read_bytes=moved(row["pod"], "GB read"),
+            written_bytes=moved(row["pod"], "GB written"),
         )
         for row in rows("The pods")
         if row["pod"].startswith(f"{job}-worker-")
@@ -130,7 +144,7 @@ def cost_of_resnet() -> JobCost:
     held = stays("resnet")
     life = Span(held[0].created_at, max(s.ended_at for s in held if s.ended_at))
     record = Record(worlds=worlds(), stays=held, pauses=(), life=life, min_workers=1)
-    return job_cost([line for line in LINES if line.job == "resnet"], record, BOOK)
+    return job_cost([line for line in LINES if line.job == "resnet"], record, BOOK, STORAGE)
 
 
 def test_each_line_of_the_bill_is_what_the_rules_make_of_the_example() -> None:
@@ -162,11 +176,14 @@ def test_what_was_saved_is_what_the_page_says() -> None:
     cost = cost_of_resnet()
     gpus = cost.gpu_hours
     assert cost.saving.fraction is not None
+    assert cost.traffic_usd is not None
     assert {row["what"]: row["so much"] for row in rows("What resnet saved")} == {
         "GPU hours of use": f"{gpus.useful:.2f}",
         "GPU hours lost": f"{gpus.lost:.2f}",
         "GPU hours booting": f"{gpus.boot:.2f}",
         "GPU hours idle": f"{gpus.idle:.2f}",
+        "nodes of resnet": f"${cost.amount.usd:.2f}",
+        "its traffic with the shared volume": f"${cost.traffic_usd:.2f}",
         "resnet paid": f"${cost.saving.usd:.2f}",
         "the same useful work on demand": f"${cost.saving.on_demand_usd:.2f}",
         "saved": f"{100 * cost.saving.fraction:.1f} %",

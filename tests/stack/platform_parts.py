@@ -5,7 +5,7 @@ from typing import Any
 
 import pulumi_kubernetes as k8s
 
-from components.cloud import Cloud, ImageReferences, NfsVolume, Person, Pool, Volume
+from components.cloud import Cloud, ImageReferences, NfsVolume, Person, Pool, Terms, Volume
 from components.platform.archive import Archive, ArchiveArgs
 from components.platform.elastic_jobs import ElasticJobs, ElasticJobsArgs
 from components.platform.job_namespace import JobNamespace, JobNamespaceArgs
@@ -99,6 +99,7 @@ def elastic_jobs(max_gpus_per_researcher: int | None = None) -> Recording:
             ElasticJobsArgs(
                 job_namespace=JOBS,
                 pools=[pool()],
+                terms=Terms(idle_minutes=10),
                 image=IMAGE,
                 training_image=TRAINING_IMAGE,
                 max_gpus_per_researcher=max_gpus_per_researcher,

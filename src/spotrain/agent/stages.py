@@ -18,6 +18,7 @@ from spotrain.agent.local_ranks import LocalRanks
 from spotrain.agent.notices import Departure
 from spotrain.agent.reports import Reports, Send
 from spotrain.agent.store import Stores
+from spotrain.agent.traffic import Read, Traffic, read_count
 from spotrain.agent.ways import Way
 from spotrain.coordinator import protocol
 
@@ -42,10 +43,12 @@ class Stages:
         *,
         clock: Callable[[], float],
         ways: frozenset[Way] = frozenset(Way),
+        read_traffic: Read = read_count,
     ) -> None:
         self.me = me
         self.ranks = ranks
         self.reports = Reports(ranks, send)
+        self._traffic = Traffic(send, read_traffic)
         self.stage = Stage.IDLE
         self.world: protocol.NewWorld | None = None
         self.uses_session: bool | None = None
@@ -125,6 +128,7 @@ class Stages:
             self.reports.ready(port=port, survivor=survivor, floor=self._floor)
 
     def _say_drained(self) -> None:
+        self._traffic.tell(self._clock(), last=True)
         self.reports.drained()
         self._departure.drained(self._clock())
 

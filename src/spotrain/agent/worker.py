@@ -177,6 +177,7 @@ class Worker(Stages):
             Left: a notice has been dealt with, or runs out.
         """
         now = self._clock()
+        self._traffic.tell(now)
         if self._departure.is_released(now):
             raise Left
         if self._departure.is_late(now):
@@ -200,6 +201,7 @@ class Worker(Stages):
         in_world = self.stage in (Stage.TRAINING, Stage.LEAVING)
         if result.state is WorkerState.SUCCEEDED and in_world:
             self.stage, self._leave_by = Stage.FINISHED, None
+            self._traffic.tell(self._clock(), last=True)
             self.reports.finished()
             return
         self._failure = result

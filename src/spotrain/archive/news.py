@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from spotrain import contract
 from spotrain.archive.records import JobRecord
+from spotrain.job import JobError, parse_job
 from spotrain.ledger import settlement
 from spotrain.ledger.entries import (
     AnyEntry,
@@ -22,7 +23,7 @@ Key = tuple[str, str]
 KEPT_IN_STATUS: Final = settlement.NEWEST
 """Worlds, and stays that have ended: a status that shows fewer shows all."""
 PROGRESS: Final = timedelta(minutes=5)
-"""A world that goes on is written down so often; the job's status has it newer."""
+"""A world, or a stay, that goes on is written down so often; the job's status has it newer."""
 
 METRICS: Final = timedelta(minutes=1)
 METRICS_SHARE: Final = 500
@@ -53,6 +54,7 @@ def read_job(document: Mapping[str, Any], *, gone_at: datetime | None = None) ->
         outcome=outcome,
         deleted_at=gone_at,
         researcher=(metadata.get("labels") or {}).get(contract.LABEL_RESEARCHER, ""),
+        min_workers=_min_workers(document),
     )
     ledger = status.get("ledger") or {}
     told = [
@@ -62,6 +64,14 @@ def read_job(document: Mapping[str, Any], *, gone_at: datetime | None = None) ->
         *_metrics(status.get("progress") or {}),
     ]
     return Snapshot(job=job, entries=tuple(told))
+
+
+def _min_workers(document: Mapping[str, Any]) -> int | None:
+    """None: it is no usable job, or all of it that is known is its status."""
+    try:
+        return parse_job({**document, "status": None}).min_replicas
+    except JobError:
+        return None
 
 
 def _end(status: Mapping[str, Any]) -> tuple[str, datetime | None]:
@@ -153,6 +163,8 @@ def find_loose_ends(known: Mapping[Key, Known], gone_at: datetime) -> tuple[GapE
 
 
 def _without_progress(entry: AnyEntry) -> AnyEntry:
+    if isinstance(entry, StayEntry) and entry.ended_at is None:
+        return replace(entry, read_bytes=None, written_bytes=None)
     if not isinstance(entry, WorldEntry) or entry.ended_at is not None:
         return entry
     return replace(

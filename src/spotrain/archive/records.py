@@ -26,6 +26,8 @@ class JobRecord(CamelCase):
     deleted_at: datetime | None = None
     """When its object was seen to be gone: nothing more will be written down of it."""
     researcher: str = ""
+    min_workers: int | None = None
+    """Below which it waits, as it was last told; None: an earlier version wrote this down."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -114,10 +114,12 @@ def _of_status(jobs: Jobs, judge: Judge, tariff: Tariff) -> Costs:
 
 def tariff_of(cluster: Cluster, *, ask_cloud: bool) -> Tariff:
     """Raises UserError where the cluster has no platform."""
+    platform = read_platform(cluster)
     return Tariff(
-        pools=read_platform(cluster).pools,
+        pools=platform.pools,
         latest=read_prices(cluster),
         ask_history=ask_clouds if ask_cloud else unasked,
+        terms=platform.terms,
     )
 
 

@@ -4,9 +4,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from spotrain.cli.costs import CostOf, Costs
-from spotrain.cli.wording import UNTOLD_STEPS, dollars, percent, span
+from spotrain.cli.wording import UNTOLD_STEPS, count, dollars, percent, size, span
 from spotrain.ledger.cost import Amount, Line, grouped
-from spotrain.ledger.job_cost import Hours
+from spotrain.ledger.job_cost import Hours, JobCost
 from spotrain.ledger.time_split import ettr, tells_no_steps
 
 if TYPE_CHECKING:
@@ -32,6 +32,9 @@ def document_of(judged: CostOf) -> dict[str, Any]:
         "uid": job.uid,
         "researcher": job.researcher,
         **_amount(cost.amount),
+        "usd": cost.usd,
+        "nodeUsd": cost.amount.usd,
+        "traffic": _traffic(cost),
         "onDemandUsd": cost.saving.on_demand_usd,
         "saved": cost.saving.fraction,
         "gpuHoursBy": asdict(cost.gpu_hours),
@@ -41,6 +44,18 @@ def document_of(judged: CostOf) -> dict[str, Any]:
         "usefulSeconds": cost.split.useful_seconds,
         "lostSeconds": {_camel(cause): seconds for cause, seconds in lost.items()},
         "lines": [_line(line) for line in cost.lines],
+    }
+
+
+def _traffic(cost: JobCost) -> dict[str, Any]:
+    """Between the job's pods and the shared volume; what nobody knows is null."""
+    traffic = cost.traffic
+    return {
+        "readBytes": traffic.read_bytes if traffic.is_known else None,
+        "writtenBytes": traffic.written_bytes if traffic.is_known else None,
+        "pods": traffic.pods,
+        "countedPods": traffic.counted_pods,
+        "usd": cost.traffic_usd,
     }
 
 
@@ -79,7 +94,7 @@ def tabulate(found: Costs) -> "RenderableType":
             _hours(cost.amount.node_hours),
             _hours(cost.amount.gpu_hours),
             percent(_useful_share(cost.gpu_hours) or _useful_share(cost.node_hours)),
-            dollars(cost.amount.usd),
+            dollars(cost.usd),
             dollars(cost.saving.on_demand_usd or None),
             percent(cost.saving.fraction),
         )
@@ -108,7 +123,8 @@ def draw(judged: CostOf) -> "RenderableType":
     facts = Table(box=None, show_header=False, pad_edge=False)
     facts.add_column(style="bold", no_wrap=True)
     facts.add_column(overflow="fold")
-    facts.add_row("cost", dollars(cost.amount.usd))
+    facts.add_row("cost", dollars(cost.usd))
+    facts.add_row("shared volume", traffic_in_words(cost))
     saved = cost.saving.fraction
     if saved is not None:
         on_demand = dollars(cost.saving.on_demand_usd)
@@ -128,6 +144,18 @@ def draw(judged: CostOf) -> "RenderableType":
 def hours_in_words(hours: Hours) -> str:
     parts = asdict(hours)
     return ", ".join(f"{_hours(number)} {name}" for name, number in parts.items())
+
+
+def traffic_in_words(cost: JobCost) -> str:
+    """3.1 GB read, 12 GB written: $0.81."""
+    traffic = cost.traffic
+    if not traffic.is_known:
+        return "nobody counted what its pods read and wrote" if traffic.pods else "not used"
+    told = f"{size(traffic.read_bytes)} read, {size(traffic.written_bytes)} written"
+    if traffic.counted_pods < traffic.pods:
+        told += f" by {traffic.counted_pods} of {count(traffic.pods, 'pod')}"
+    price = "no price is known" if cost.traffic_usd is None else dollars(cost.traffic_usd)
+    return f"{told}: {price}"
 
 
 def lost_in_words(judged: CostOf) -> str:

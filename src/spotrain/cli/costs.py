@@ -9,13 +9,15 @@ from typing import Final, Protocol
 from spotrain import contract
 from spotrain.archive.records import JobLedger, JobRecord, JobStay
 from spotrain.clouds.history import History, Market
-from spotrain.job import Pool, Price
-from spotrain.ledger.attribution import COOL_DOWN, Charge, Tenant, attribute
+from spotrain.job import Pool, Price, StoragePrices, Terms
+from spotrain.job.terms import UNKNOWN
+from spotrain.ledger.attribution import Charge, Tenant, attribute, cool_down
 from spotrain.ledger.cost import Amount, Line, bill, grouped, total
 from spotrain.ledger.entries import GapEntry, NodeEntry, PauseEntry, StayEntry, WorldEntry
 from spotrain.ledger.job_cost import JobCost, Record, job_cost
 from spotrain.ledger.prices import PriceBook, Source
 from spotrain.ledger.time_split import Span
+from spotrain.ledger.traffic import NO_TRAFFIC
 
 AskHistory = Callable[[Sequence[Market], datetime, datetime], History]
 """Markets, since, now -> what the cloud told."""
@@ -44,6 +46,7 @@ class Tariff:
     pools: Sequence[Pool]
     latest: Sequence[Price]
     ask_history: AskHistory
+    terms: Terms = UNKNOWN
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +78,7 @@ def cost_of_job(
     """Without a uid the newest job of that name. Raises whatever the archive does."""
     ledger = archive.ledger(name, uid)
     job = ledger.job
-    until = min(now, (job.ended_at or now) + COOL_DOWN)
+    until = min(now, (job.ended_at or now) + cool_down(tariff.terms))
     return _costs(archive, tariff, [ledger], since=until, until=until)
 
 
@@ -104,7 +107,7 @@ def _costs(
     earliest = min((first, *(node.created_at for node in nodes)))
     tenants = _tenants(archive.jobs(), archive.stays(earliest, until))
     charges: dict[str | None, list[Charge]] = defaultdict(list)
-    for charge in attribute(nodes, tenants, now=until):
+    for charge in attribute(nodes, tenants, now=until, terms=tariff.terms):
         charges[charge.job].append(charge)
     of_platform = [cut for each in charges[None] if (cut := _after(each, since))]
     of_jobs = [each for ledger in ledgers for each in charges[ledger.job.uid]]
@@ -113,7 +116,7 @@ def _costs(
         CostOf(
             ledger=ledger,
             record=(record := _record(ledger, until)),
-            cost=job_cost(bill(charges[ledger.job.uid], book), record, book),
+            cost=job_cost(bill(charges[ledger.job.uid], book), record, book, tariff.terms.storage),
         )
         for ledger in sorted(ledgers, key=lambda ledger: ledger.job.created_at)
     )
@@ -124,7 +127,12 @@ def _costs(
     return Costs(
         jobs=judged,
         platform=total(platform),
-        notes=(*notes, *_notes(lines), *_gaps(ledgers, unseen)),
+        notes=(
+            *notes,
+            *_notes(lines),
+            *_uncounted(judged, tariff.terms.storage),
+            *_gaps(ledgers, unseen),
+        ),
     )
 
 
@@ -169,8 +177,8 @@ def _record(ledger: JobLedger, until: datetime) -> Record:
         stays=[_closed(each, ledger.job) for each in entries if isinstance(each, StayEntry)],
         pauses=[entry for entry in entries if isinstance(entry, PauseEntry)],
         life=Span(ledger.job.created_at, ledger.job.ended_at or until),
-        # The ledger does not say what the job asked for: it never trained with fewer.
-        min_workers=min((world.size for world in worlds), default=1),
+        # An archive of an earlier version does not say: the job never trained with fewer.
+        min_workers=ledger.job.min_workers or min((world.size for world in worlds), default=1),
     )
 
 
@@ -201,6 +209,18 @@ def _notes(lines: Sequence[Line]) -> Iterator[str]:
     ).node_hours
     if hours:
         yield f"{hours:.1f} node hours on spot are priced by the on-demand list price: too dear."
+
+
+def _uncounted(judged: Sequence[CostOf], storage: StoragePrices | None) -> Iterator[str]:
+    """Where moving bytes costs something, and nobody has counted all of them."""
+    if storage is None or not (storage.read_usd_per_gb or storage.written_usd_per_gb):
+        return
+    traffic = sum((each.cost.traffic for each in judged), NO_TRAFFIC)
+    if traffic.counted_pods < traffic.pods:
+        yield (
+            f"What {traffic.pods - traffic.counted_pods} of {traffic.pods} pods read from and "
+            "wrote to the shared volume is not known, so what that cost is not in it."
+        )
 
 
 def _gaps(ledgers: Sequence[JobLedger], unseen: Collection[str]) -> Iterator[str]:

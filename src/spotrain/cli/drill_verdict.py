@@ -9,8 +9,8 @@ from spotrain.cli.drill_plan import Strike, unsteady
 from spotrain.cli.job_view import JobView
 from spotrain.cli.wording import count
 from spotrain.kinds import Object
-from spotrain.ledger.closing import SECONDS_PER_HOUR, share_of
-from spotrain.ledger.entries import StayEntry, WorldEntry, to_document
+from spotrain.ledger.closing import SECONDS_PER_HOUR, usd_per_hour
+from spotrain.ledger.entries import Place, StayEntry, WorldEntry, to_document
 from spotrain.ledger.prices import PriceBook
 from spotrain.local.interruptions import Manner
 from spotrain.worlds import Reason
@@ -125,13 +125,11 @@ def step_seconds(world: WorldEntry) -> float:
 
 def nodes_usd_per_hour(stays: Iterable[StayEntry], book: PriceBook, now: datetime) -> float | None:
     """What the job's part of its nodes costs at the prices in force; None: nobody names any."""
-    held = [stay for stay in stays if stay.scheduled_at is not None and stay.ended_at is None]
-    usd = 0.0
-    for stay in held:
-        if stay.place is not None:
-            in_force = next(book.over(stay.place, now, now + timedelta(hours=1)))
-            usd += share_of(stay) * in_force.usd_per_hour
-    return usd or None
+
+    def price(place: Place) -> float:
+        return next(book.over(place, now, now + timedelta(hours=1))).usd_per_hour
+
+    return usd_per_hour(stays, price) or None
 
 
 def _faults(outcome: Outcome, limits: Limits) -> Sequence[str]:

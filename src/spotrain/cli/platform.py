@@ -8,7 +8,16 @@ from spotrain.cli.cluster import Cluster
 from spotrain.cli.errors import NO_CLUSTER, UserError
 from spotrain.cli.refusals import NotThere
 from spotrain.cli.submission import researcher_label
-from spotrain.job import InvalidDocument, Pool, Price, parse_pools, parse_prices
+from spotrain.job import (
+    InvalidDocument,
+    Pool,
+    Price,
+    Terms,
+    parse_pools,
+    parse_prices,
+    parse_terms,
+)
+from spotrain.job.terms import UNKNOWN
 from spotrain.kinds import CONFIG_MAPS, Kind
 
 SELF_REVIEWS = Kind("/apis/authentication.k8s.io/v1", "selfsubjectreviews")
@@ -19,6 +28,7 @@ class Platform:
     pools: tuple[Pool, ...]
     training_image: str
     """Empty: it names none."""
+    terms: Terms = UNKNOWN
 
 
 def read_platform(cluster: Cluster) -> Platform:
@@ -36,9 +46,10 @@ def read_platform(cluster: Cluster) -> Platform:
     data = found.get("data") or {}
     try:
         pools = parse_pools(data.get(contract.POOLS_KEY, ""))
+        terms = parse_terms(data.get(contract.TERMS_KEY, ""))
     except InvalidDocument as error:
         raise UserError(f"{error} Tell the platform's administrator.") from None
-    return Platform(pools, data.get(contract.TRAINING_IMAGE_KEY, ""))
+    return Platform(pools, data.get(contract.TRAINING_IMAGE_KEY, ""), terms)
 
 
 def read_prices(cluster: Cluster) -> tuple[Price, ...]:

@@ -58,7 +58,12 @@ def take_account(
         ),
         worlds=worlds,
     )
-    closing = Closing(time=status.completion_time or now, stays=now, min_workers=job.min_replicas)
+    closing = Closing(
+        time=status.completion_time or now,
+        stays=now,
+        min_workers=job.min_replicas,
+        storage=observed.board.terms.storage,
+    )
     present = frozenset(pod.uid for pod in observed.pods)
     return close_account(settle(record, closing, present=present), closing, rates(observed, now))
 

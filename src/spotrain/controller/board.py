@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final, Literal
 
-from spotrain.job import Price
+from spotrain.job import Price, Terms
+from spotrain.job.terms import UNKNOWN
 
 LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
@@ -71,6 +72,7 @@ class Board:
     """Nothing on it is the normal case on one machine, where nobody else runs jobs."""
 
     prices: tuple[Price, ...] = ()
+    terms: Terms = UNKNOWN
     scale_ups: Mapping[str, ScaleUp] = field(default_factory=dict)
     """Pod uid -> what the autoscaler said of it."""
     claims: tuple[Claim, ...] = ()

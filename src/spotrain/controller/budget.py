@@ -14,7 +14,7 @@ from spotrain.controller.status import BUDGET_EXCEEDED, Condition
 from spotrain.controller.stays import follow_stays
 from spotrain.job import ElasticJob
 from spotrain.ledger.account import Account
-from spotrain.ledger.closing import price_places, share_of
+from spotrain.ledger.closing import account_traffic, price_places, usd_per_hour
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,11 @@ def _spending(observed: Observed, now: datetime) -> tuple[float, float]:
     """What the job has cost, as its account will say at this look, and what it costs an hour."""
     account, rate = observed.status.ledger or Account(since=now), rates(observed, now)
     account = replace(account, stays=follow_stays(account.stays, observed, {}, now))
-    holding = [stay for stay in account.stays if stay.scheduled_at and stay.ended_at is None]
+    traffic_usd = account_traffic(account).usd(observed.board.terms.storage)
     return (
-        sum(place.estimated_usd for place in price_places(account, now, rate)),
-        sum(share_of(stay) * rate(stay.place)[0] for stay in holding if stay.place),
+        sum(place.estimated_usd for place in price_places(account, now, rate))
+        + (traffic_usd or 0.0),
+        usd_per_hour(account.stays, lambda place: rate(place)[0]),
     )
 
 

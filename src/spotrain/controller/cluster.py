@@ -5,7 +5,7 @@ import contextlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from spotrain import contract
 from spotrain.controller.board import Board
@@ -23,8 +23,9 @@ from spotrain.controller.observe import (
 )
 from spotrain.controller.scale_ups import SELECTOR, Word, view_scale_up
 from spotrain.controller.survey import Survey
-from spotrain.job import Pool, Price, parse_pools, parse_prices
+from spotrain.job import Pool, Price, Terms, parse_pools, parse_prices, parse_terms
 from spotrain.job.documents import InvalidDocument
+from spotrain.job.terms import UNKNOWN
 from spotrain.kinds import CONFIG_MAPS, DISRUPTION_BUDGETS, EVENTS, JOBS, NODES, PODS, Object
 
 logger = logging.getLogger(__name__)
@@ -32,6 +33,13 @@ logger = logging.getLogger(__name__)
 ADVICE_SECONDS: Final = 5.0
 Pools = tuple[Pool, ...]
 Prices = tuple[Price, ...]
+
+
+class Platform(NamedTuple):
+    """What the stack tells of itself."""
+
+    pools: Pools = ()
+    terms: Terms = UNKNOWN
 
 
 @dataclass
@@ -53,7 +61,7 @@ class Cluster:
     jobs: Mirror[SeenJob] = field(init=False)
     pods: Mirror[SeenPod] = field(init=False)
     nodes: Mirror[NodeView] = field(init=False)
-    pools: Mirror[Pools] = field(init=False)
+    platform: Mirror[Platform] = field(init=False)
     budgets: Mirror[SeenBudget] = field(init=False)
     prices: Mirror[Prices] = field(init=False)
     scale_ups: Mirror[Word] = field(init=False)
@@ -78,9 +86,9 @@ class Cluster:
             selector={"labelSelector": f"{contract.LABEL_GROUP}={contract.GROUP}"},
         )
         self.nodes = Mirror(kind=NODES, parse=view_node, changed=self._node_changed)
-        self.pools = Mirror(
+        self.platform = Mirror(
             kind=CONFIG_MAPS,
-            parse=self._parse_pools,
+            parse=self._parse_platform,
             changed=lambda _name, _old, _new: self._wake_all(),
             namespace=contract.SYSTEM_NAMESPACE,
             selector={"fieldSelector": f"metadata.name={contract.POOLS_CONFIGMAP}"},
@@ -111,7 +119,7 @@ class Cluster:
     def mirrors(self) -> tuple[Mirror[Any], ...]:
         """Those without which nothing can be decided."""
         nodes = (self.nodes,) if self.watches_nodes else ()
-        return self.jobs, self.pods, self.pools, self.budgets, *nodes
+        return self.jobs, self.pods, self.platform, self.budgets, *nodes
 
     @property
     def advisers(self) -> tuple[Mirror[Any], ...]:
@@ -136,7 +144,11 @@ class Cluster:
 
     @property
     def offered_pools(self) -> Pools:
-        return next(iter(self.pools.items.values()), ())
+        return self._told.pools
+
+    @property
+    def _told(self) -> Platform:
+        return next(iter(self.platform.items.values()), Platform())
 
     def pods_of(self, seen: SeenJob) -> tuple[PodView, ...]:
         """The workers of this very job, in the order of their index."""
@@ -156,7 +168,7 @@ class Cluster:
     def board(self, seen: SeenJob, refusal: str = "") -> Board:
         """What concerns the job beside its own pods."""
         prices = next(iter(self.prices.items.values()), ())
-        return self.survey.board(seen, prices=prices, refusal=refusal)
+        return self.survey.board(seen, prices=prices, terms=self._told.terms, refusal=refusal)
 
     def _job_seen(self, _name: Name, old: SeenJob | None, new: SeenJob | None) -> None:
         self.survey.put_job(old, new)
@@ -180,13 +192,18 @@ class Cluster:
         for name in list(self.jobs.items):
             self.concerned(name)
 
-    def _parse_pools(self, document: Object) -> Pools | None:
-        """Pools that cannot be read leave those that were read last."""
+    def _parse_platform(self, document: Object) -> Platform | None:
+        """What cannot be read leaves what was read last."""
+        data, pools, terms = document.get("data") or {}, *self._told
         try:
-            return parse_pools((document.get("data") or {}).get(contract.POOLS_KEY, ""))
+            pools = parse_pools(data.get(contract.POOLS_KEY, ""))
         except InvalidDocument as error:
             logger.error("%s", error)
-            return self.offered_pools or None
+        try:
+            terms = parse_terms(data.get(contract.TERMS_KEY, ""))
+        except InvalidDocument as error:
+            logger.error("%s", error)
+        return Platform(pools, terms)
 
     def _parse_prices(self, document: Object) -> Prices | None:
         """Prices that cannot be read are none: the pools' own count then."""

@@ -47,6 +47,7 @@ __all__ = [
     "RestartWorld",
     "StalledWorld",
     "Taint",
+    "TrafficView",
     "WorldView",
     "earliest",
 ]
@@ -138,6 +139,16 @@ class StalledWorld:
 
 
 @dataclass(frozen=True)
+class TrafficView:
+    """What a pod has moved between itself and the shared volume."""
+
+    read_bytes: int
+    written_bytes: int
+    at: datetime
+    """When its agent said so."""
+
+
+@dataclass(frozen=True)
 class WorldView:
     """What the coordinator says of the job's world."""
 
@@ -163,6 +174,8 @@ class WorldView:
     """When that clock was at 0."""
     metrics: Mapping[str, float] = field(default_factory=dict)
     """What the script last told of its training."""
+    traffic: Mapping[str, TrafficView] = field(default_factory=dict)
+    """By name of the pod, the last one of that name whose agent has told."""
 
 
 @dataclass(frozen=True)

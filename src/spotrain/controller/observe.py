@@ -13,6 +13,7 @@ from spotrain.controller.model import (
     PodView,
     StalledWorld,
     Taint,
+    TrafficView,
     WorldView,
 )
 from spotrain.controller.outdated import MADE_OF_ANNOTATION
@@ -198,6 +199,14 @@ def view_world(report: JobReport, *, clock: float, now: datetime) -> WorldView:
         chapters=report.history,
         clock_began=now - timedelta(seconds=clock),
         metrics=report.metrics,
+        traffic={
+            pod: TrafficView(
+                each.read_bytes,
+                each.written_bytes,
+                at=now - timedelta(seconds=clock - each.told_at),
+            )
+            for pod, each in report.traffic.items()
+        },
     )
 
 

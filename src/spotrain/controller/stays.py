@@ -63,6 +63,7 @@ def _follow(
     if stay.started_at is None:
         runs = pod.phase == "Running" and not pod.waits_for
         stay = replace(stay, started_at=pod.started_at or (now if runs else None))
+    stay = _with_traffic(stay, observed)
     if pod.node and stay.place is None:
         stay = _placed(stay, pod, observed, is_over=is_over)
     reason = stay.reason or reasons.get(pod.uid, "")
@@ -73,6 +74,15 @@ def _follow(
     return replace(
         stay, ended_at=stay.ended_at or ended_at, reason=reason or pod.reason or _outcome(pod)
     )
+
+
+def _with_traffic(stay: StayEntry, observed: Observed) -> StayEntry:
+    """A coordinator that was restarted hears it again. An earlier pod of that name told before this
+    one was made."""
+    told = observed.world.traffic.get(stay.pod) if observed.world else None
+    if told is None or told.at < stay.created_at:
+        return stay
+    return replace(stay, read_bytes=told.read_bytes, written_bytes=told.written_bytes)
 
 
 def _placed(stay: StayEntry, pod: PodView, observed: Observed, *, is_over: bool) -> StayEntry:

@@ -15,7 +15,8 @@ from spotrain.controller.observe import SeenJob, SeenPod
 from spotrain.controller.placement import is_placed
 from spotrain.controller.scale_ups import Word
 from spotrain.controller.status import BUDGET_EXCEEDED, JobStatus
-from spotrain.job import ElasticJob, Price, place_of
+from spotrain.job import ElasticJob, Price, Terms, place_of
+from spotrain.job.terms import UNKNOWN
 
 
 class Survey:
@@ -32,11 +33,19 @@ class Survey:
         """Uid of the pod -> the autoscaler's events of it."""
         self._claims: dict[Name, Claim] = {}
 
-    def board(self, seen: SeenJob, *, prices: Sequence[Price], refusal: str = "") -> Board:
+    def board(
+        self,
+        seen: SeenJob,
+        *,
+        prices: Sequence[Price],
+        terms: Terms = UNKNOWN,
+        refusal: str = "",
+    ) -> Board:
         """What concerns this job beside its own pods."""
         name = (seen.namespace, seen.name)
         return Board(
             prices=tuple(prices),
+            terms=terms,
             scale_ups=self._words_on(seen),
             claims=tuple(claim for other, claim in self._claims.items() if other != name),
             since=seen.since,

@@ -16,6 +16,8 @@ def take(job: Job, pod: str, message: protocol.FromAgent) -> None:
             job.take_saved(worlds.Checkpoint(world, step))
         case protocol.Inspected():
             job.take_inspected(pod, message)
+        case protocol.Traffic():
+            job.take_traffic(pod, message)
         case protocol.UsesSession(value=value):
             job.uses_session = value
         case protocol.Hello():

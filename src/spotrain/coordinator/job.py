@@ -9,7 +9,7 @@ from spotrain import worlds
 from spotrain.coordinator import protocol
 from spotrain.coordinator.inquiry import INSPECT_SECONDS, Inquiry
 from spotrain.coordinator.outbox import Outbox
-from spotrain.coordinator.report import JobReport, newest_metrics
+from spotrain.coordinator.report import JobReport, Traffic, newest_metrics
 from spotrain.coordinator.wording import joined, publication
 from spotrain.worlds import history
 
@@ -41,6 +41,8 @@ class Job:
     chapters: history.History = ()
     metrics: dict[str, float] = field(default_factory=dict)
     epoch: int = 0
+    traffic: dict[str, Traffic] = field(default_factory=dict)
+    """By pod, gone ones too: a job's pods have few names, which come back."""
 
     def __post_init__(self) -> None:
         self.state = worlds.start(
@@ -100,6 +102,14 @@ class Job:
         self.metrics = newest_metrics(self.metrics, message.metrics)
         self.changed(self.key)
 
+    def take_traffic(self, pod: str, message: protocol.Traffic) -> None:
+        """It is told with what changes anyway; nothing has to be done about it."""
+        self.traffic[pod] = Traffic(
+            read_bytes=max(0, message.read_bytes),
+            written_bytes=max(0, message.written_bytes),
+            told_at=self.clock(),
+        )
+
     def take_saved(self, checkpoint: worlds.Checkpoint) -> None:
         self.chapters = history.commit(self.chapters, checkpoint, self.clock())
         self.dispatch(worlds.Saved(checkpoint=checkpoint))
@@ -140,6 +150,7 @@ class Job:
             since=self.since,
             epoch=self.epoch,
             metrics=self.metrics,
+            traffic=self.traffic,
             uses_session=bool(self.uses_session),
         )
 

@@ -1,7 +1,7 @@
 """What the coordinator tells of a job."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from spotrain import worlds
 from spotrain.worlds.history import History
@@ -14,6 +14,16 @@ MAX_METRICS = 128
 def newest_metrics(known: Mapping[str, float], told: Mapping[str, float]) -> dict[str, float]:
     """What is known of each metric; of too many, those that were named last."""
     return dict(list({**known, **told}.items())[-MAX_METRICS:])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traffic:
+    """Between a pod and the shared volume, since its agent began."""
+
+    read_bytes: int
+    written_bytes: int
+    told_at: float
+    """In seconds of the coordinator's clock."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +43,8 @@ class JobReport:
     restarts: int
     history: History
     """The newest worlds, `history.MAX_CHAPTERS` of them."""
+    traffic: Mapping[str, Traffic] = field(default_factory=dict)
+    """Pod -> what it last told; a later pod of that name has told nothing yet."""
     uses_session: bool = False
     """The script has called `elastic.run`, and so will tell of its steps."""
 
@@ -45,6 +57,7 @@ class JobReport:
         since: float,
         epoch: int,
         metrics: Mapping[str, float],
+        traffic: Mapping[str, Traffic],
         uses_session: bool,
     ) -> "JobReport":
         steps = [c.last_step for c in chapters if c.last_step is not None]
@@ -60,6 +73,7 @@ class JobReport:
             message=state.message,
             restarts=state.restarts,
             history=chapters,
+            traffic=dict(traffic),
             uses_session=uses_session,
         )
 

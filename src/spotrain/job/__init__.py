@@ -3,6 +3,7 @@
     job = parse_job(yaml.safe_load(text))                        # raises JobError
     pools = parse_pools(config_map["data"][contract.POOLS_KEY])  # raises PoolsError
     prices = parse_prices(config_map["data"][contract.PRICES_KEY])  # raises PricesError
+    terms = parse_terms(config_map["data"][contract.TERMS_KEY])  # raises TermsError
 
 The training image never imports this package: it needs pydantic and yaml.
 """
@@ -13,6 +14,7 @@ from spotrain.job.pools import CAPACITIES, Offer, Pool, PoolsError, parse_pools,
 from spotrain.job.prices import PRICE_HOURS, Price, PricesError, parse_prices
 from spotrain.job.spec import Budget, CapacityPolicy, Elastic, Placement, RunPolicy
 from spotrain.job.template import gpus_of, limit_of, worker_container, worker_name
+from spotrain.job.terms import StoragePrices, Terms, TermsError, parse_terms
 
 __all__ = [
     "CAPACITIES",
@@ -30,11 +32,15 @@ __all__ = [
     "Price",
     "PricesError",
     "RunPolicy",
+    "StoragePrices",
+    "Terms",
+    "TermsError",
     "gpus_of",
     "limit_of",
     "parse_job",
     "parse_pools",
     "parse_prices",
+    "parse_terms",
     "place_of",
     "worker_container",
     "worker_name",

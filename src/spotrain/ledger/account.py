@@ -5,6 +5,7 @@ from datetime import datetime
 
 from spotrain.ledger.entries import CamelCase, PauseEntry, Place, StayEntry, WorldEntry
 from spotrain.ledger.time_split import NOTHING, NOTHING_LOST, LostSeconds, Split
+from spotrain.ledger.traffic import NO_TRAFFIC, Traffic
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +37,14 @@ class Totals(CamelCase):
     useful_seconds: float = 0.0
     lost_seconds: LostSeconds = NOTHING_LOST
     places: tuple[PlaceTotal, ...] = ()
+    traffic: Traffic = NO_TRAFFIC
+    """Between its pods and the shared volume."""
+    traffic_usd: float | None = None
+    """Of what is known of it; None: nothing is, or nobody has named a price."""
     estimated_usd: float = 0.0
+    """Of its nodes, and of its traffic as far as that is known."""
     list_usd: float = 0.0
+    """What the same node seconds cost on demand, by the list."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +55,10 @@ class Settled(CamelCase):
     """Time outside of training is settled up to here."""
     split: Split = NOTHING
     places: tuple[PlaceSeconds, ...] = ()
+    places_until: datetime | None = None
+    """What was held is settled up to here, of stays that are still listed too: who shared a node is
+    not known any more once one of them is forgotten. None: of nothing yet."""
+    traffic: Traffic = NO_TRAFFIC
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,8 +2,8 @@
 
 boot       node created -> the first pod of a job gets it: the job's, if it was there before
            the node, for then it asked for it
-held       shared by request: a pod of 1 GPU on a node of 4 has a quarter, on a node without
-           GPUs all pods have the same; what nobody asked for is the platform's
+held       shared by request (`sharing`): a pod of 1 GPU on a node of 4 has a quarter, on a node
+           without GPUs all pods have the same; what nobody asked for is the platform's
 idle       nobody's pod is on it: the job's that left last, for as long as a cool-down takes
 platform   the rest: nodes that no job had, that were there before their first job, and that
            somebody else keeps beyond the cool-down
@@ -18,10 +18,20 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from spotrain.job.terms import UNKNOWN, Terms
 from spotrain.ledger.entries import NodeEntry, Place, StayEntry
+from spotrain.ledger.sharing import shares
 
-COOL_DOWN: Final = timedelta(minutes=15)
-"""The autoscaler's ten minutes, and what it takes to drain and end a machine."""
+IDLE_MINUTES: Final = 10.0
+"""The autoscaler's own (scale-down-unneeded-time), where nobody says how it was set."""
+ENDING: Final = timedelta(minutes=5)
+"""What it takes to drain a node and to end its machine."""
+
+
+def cool_down(terms: Terms) -> timedelta:
+    """How long a node that its last job has left is that job's to pay."""
+    idle_minutes = IDLE_MINUTES if terms.idle_minutes is None else terms.idle_minutes
+    return timedelta(minutes=idle_minutes) + ENDING
 
 
 class Use(StrEnum):
@@ -67,7 +77,7 @@ def attribute(
     tenants: Iterable[Tenant],
     *,
     now: datetime,
-    cool_down: timedelta = COOL_DOWN,
+    terms: Terms = UNKNOWN,
 ) -> list[Charge]:
     """Share out the lives of all nodes, in order of time for each; those alive, until `now`.
 
@@ -82,7 +92,7 @@ def attribute(
     for key, node in lives.items():
         end = min(node.gone_at or now, now)
         held = [cut for stay in stays.get(key, ()) if (cut := stay.within(node.created_at, end))]
-        charges.extend(_share(node, end, held, cool_down))
+        charges.extend(_share(node, end, held, cool_down(terms)))
     return charges
 
 
@@ -190,15 +200,12 @@ def _owners(node: NodeEntry, at: datetime, stays: Sequence[_Stay], cool_down: ti
 
 
 def _held(node: NodeEntry, present: Sequence[_Stay]) -> _Owners:
-    """By request. Pods that ask for no GPU have a part only where none does."""
-    asked = sum(stay.entry.gpus for stay in present)
-    if asked == 0:
-        return _whole(Use.HELD, present)
-    there = max(asked, node.gpus)  # more asked than there are: a pod's end was not seen yet
+    """As `sharing` says; what nobody asked for is the platform's."""
+    parts = shares([stay.entry for stay in present], node.gpus)
     owners: dict[tuple[str | None, Use], Fraction] = defaultdict(Fraction)
-    for stay in present:
-        owners[stay.tenant.job, Use.HELD] += Fraction(stay.entry.gpus, there)
-    owners[None, Use.SPARE] = Fraction(there - asked, there)
+    for stay, share in zip(present, parts, strict=True):
+        owners[stay.tenant.job, Use.HELD] += share
+    owners[None, Use.SPARE] = 1 - sum(parts, Fraction())
     return {owner: share for owner, share in owners.items() if share}
 
 

@@ -114,6 +114,9 @@ class StayEntry(CamelCase):
     node_created_at: datetime | None = None
     place: Place | None = None
     """None: it never got a node."""
+    read_bytes: int | None = None
+    """From the shared volume, since its agent began; None: nobody can tell."""
+    written_bytes: int | None = None
 
     @property
     def key(self) -> tuple[str, str]:

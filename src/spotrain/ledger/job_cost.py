@@ -5,11 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from spotrain.job import StoragePrices
 from spotrain.ledger.attribution import Use
 from spotrain.ledger.cost import Amount, Line, Saving, grouped, total
 from spotrain.ledger.entries import PauseEntry, Place, StayEntry, WorldEntry
 from spotrain.ledger.prices import PriceBook
 from spotrain.ledger.time_split import Span, Split, split_time, training_time
+from spotrain.ledger.traffic import Traffic, traffic_of
 
 _SECONDS_PER_HOUR = 3600.0
 
@@ -36,6 +38,15 @@ class JobCost:
     node_hours: Hours
     split: Split
     """Of the job's own time, whatever was alive in it."""
+    traffic: Traffic
+    """Between its pods and the shared volume."""
+    traffic_usd: float | None
+    """Of what is known of it; None: nothing is, or nobody has named a price."""
+
+    @property
+    def usd(self) -> float:
+        """All that is known of what the job cost: its nodes, and its traffic."""
+        return self.amount.usd + (self.traffic_usd or 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,12 +61,17 @@ class Record:
     min_workers: int
 
 
-def job_cost(lines: Iterable[Line], record: Record, book: PriceBook) -> JobCost:
+def job_cost(
+    lines: Iterable[Line],
+    record: Record,
+    book: PriceBook,
+    storage: StoragePrices | None = None,
+) -> JobCost:
     """Judge the lines of one job, as `bill` makes them.
 
     On demand, the useful seconds of each world would take as long, with as many workers, at the
     list price of where they were. A worker's part of a node is what the job's pods there held on
-    average.
+    average. Of the traffic, on demand would have the part that useful hours are of those held.
     """
     kept = tuple(lines)
     useful, on_demand_usd = _useful(kept, record, book)
@@ -67,13 +83,16 @@ def job_cost(lines: Iterable[Line], record: Record, book: PriceBook) -> JobCost:
         lost = had[Use.HELD] - good
         return Hours(useful=good, lost=lost, boot=had[Use.BOOT], idle=had[Use.IDLE])
 
-    amount = total(kept)
+    amount, node_hours = total(kept), hours("node_hours")
+    traffic = traffic_of(record.stays)
+    traffic_usd = traffic.usd(storage)
+    moved = (traffic_usd or 0.0) * _share(node_hours.useful, of=node_hours.useful + node_hours.lost)
     return JobCost(
         lines=kept,
         amount=amount,
-        saving=Saving(amount.usd, on_demand_usd),
+        saving=Saving(amount.usd + (traffic_usd or 0.0), on_demand_usd + moved),
         gpu_hours=hours("gpu_hours"),
-        node_hours=hours("node_hours"),
+        node_hours=node_hours,
         split=split_time(
             record.worlds,
             record.stays,
@@ -81,7 +100,13 @@ def job_cost(lines: Iterable[Line], record: Record, book: PriceBook) -> JobCost:
             life=record.life,
             min_workers=record.min_workers,
         ),
+        traffic=traffic,
+        traffic_usd=traffic_usd,
     )
+
+
+def _share(part: float, *, of: float) -> float:
+    return part / of if of > 0 else 0.0
 
 
 class _Offer(NamedTuple):

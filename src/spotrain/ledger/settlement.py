@@ -14,6 +14,7 @@ from spotrain.ledger.account import Record, Settled
 from spotrain.ledger.closing import Closing, held
 from spotrain.ledger.entries import PauseEntry, WorldEntry
 from spotrain.ledger.time_split import Span, is_trained, standing_time, training_time
+from spotrain.ledger.traffic import traffic_of
 
 NEWEST: Final = 50
 """Entries of a kind that are kept: of stays and pauses, those that have ended."""
@@ -47,7 +48,9 @@ def settle(record: Record, closing: Closing, *, present: frozenset[str]) -> Reco
     # While a world trains, it does not matter who else comes and goes.
     gone = {uid for at, uid in surplus if at <= until or _is_training(worlds)}
     over_pauses = {p.key for p in pauses if _is_over(p, until, worlds[over:])}
-    places = held(settled.places, [s for s in account.stays if s.uid in gone], closing.stays)
+    forgotten = [stay for stay in account.stays if stay.uid in gone]
+    ends = [stay.ended_at for stay in forgotten if stay.ended_at is not None]
+    places_until = max([settled.places_until or account.since, *ends])
     return Record(
         account=replace(
             account,
@@ -56,7 +59,9 @@ def settle(record: Record, closing: Closing, *, present: frozenset[str]) -> Reco
             settled=Settled(
                 until=until,
                 split=sum(training[:over], settled.split + standing),
-                places=tuple(places.values()),
+                places=tuple(held(settled, account.stays, places_until).values()),
+                places_until=places_until,
+                traffic=settled.traffic + traffic_of(forgotten),
             ),
         ),
         worlds=worlds[over:],

@@ -8,7 +8,7 @@ import yaml
 
 from components.aws.nodes.node_template import NODE_TEMPLATE
 from spotrain import contract
-from spotrain.job import parse_pools
+from spotrain.job import parse_pools, parse_terms
 from stacks.aws.build import aws_args
 from stacks.aws.instances import gpu_catalog
 from stacks.aws.pool_rules import LONGEST_NAME
@@ -92,6 +92,15 @@ def test_the_controllers_own_parser_accepts_the_pools(recording: Recording, find
     config = find.one(recording, "kubernetes:core/v1:ConfigMap", "elastic-jobs-pools")
     pools = parse_pools(config.inputs["data"][contract.POOLS_KEY])
     assert [pool.name for pool in pools] == [p["name"] for p in offered_pools(recording, find)]
+
+
+def test_the_ledger_is_told_how_long_idle_nodes_stay(
+    recording: Recording, settings: AwsSettings, find: Any
+) -> None:
+    config = find.one(recording, "kubernetes:core/v1:ConfigMap", "elastic-jobs-pools")
+    terms = parse_terms(config.inputs["data"][contract.TERMS_KEY])
+    assert terms.idle_minutes == settings.autoscaler.idle_minutes
+    assert terms.storage is not None
 
 
 def test_a_changed_pool_leaves_everything_of_the_others_byte_equal() -> None:

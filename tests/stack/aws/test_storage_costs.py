@@ -15,6 +15,7 @@ from stacks.aws.storage_costs import (
     elastic,
     gpus_usd,
     places,
+    storage_prices,
 )
 from stacks.schema import parse
 from stacks.stack_file import read_config
@@ -75,3 +76,19 @@ def test_the_preview_prices_what_the_stack_file_asks_for() -> None:
     assert "$0.03 per GB read, $0.06 written" in asked
     assert "Backups of EFS $0.05 per GB-month" in asked
     assert "S3 $0.023 per GB-month, and $5.40 for a million files opened" in asked
+
+
+KEPT = "arn:aws:elasticfilesystem:us-east-1:123456789012:file-system/fs-0123456789abcdef0"
+
+
+def test_a_job_pays_for_moving_bytes_by_the_throughput_that_the_stack_file_asks_for() -> None:
+    free = storage_prices(dev())
+    assert free is not None
+    assert (free.read_usd_per_gb, free.written_usd_per_gb) == (0, 0)
+    paid = storage_prices(dev(throughput="elastic"))
+    assert paid is not None
+    assert (paid.read_usd_per_gb, paid.written_usd_per_gb) == (0.03, 0.06)
+
+
+def test_how_a_file_system_of_somebody_elses_is_billed_is_unknown() -> None:
+    assert storage_prices(dev(file_system=KEPT)) is None

@@ -9,6 +9,7 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from spotrain.cli.cost_view import traffic_in_words
 from spotrain.cli.report_page import tables
 from spotrain.cli.report_page.curves import draw_metrics, draw_speed
 from spotrain.cli.report_page.moments import clock, day, lasted, moment
@@ -46,6 +47,7 @@ def render(story: Story) -> str:
         cost=tables.cost_table(story, colours),
         is_priced=is_priced(story),
         price_sources=tables.price_sources(story),
+        traffic=traffic_in_words(story.cost),
         hour_unit=unit,
         hour_shares=hours,
         checkpoints=tables.checkpoint_table(story.checkpoints[: tables.NEWEST]),

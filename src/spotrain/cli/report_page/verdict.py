@@ -62,7 +62,7 @@ def _sentence(story: Story) -> str:
 def _money(story: Story) -> str:
     if not is_priced(story):
         return ""
-    said = f" and {'cost' if story.has_ended else 'has cost'} {dollars(story.cost.amount.usd)}"
+    said = f" and {'cost' if story.has_ended else 'has cost'} {dollars(story.cost.usd)}"
     saved = story.cost.saving.fraction
     if saved is None:
         return said
@@ -84,8 +84,9 @@ def _figures(story: Story) -> Iterator[Figure]:
     if is_priced(story):
         yield Figure(
             word="cost",
-            value=dollars(cost.amount.usd),
-            meaning=f"{cost.amount.node_hours:,.2f} node hours",
+            value=dollars(cost.usd),
+            meaning=f"{cost.amount.node_hours:,.2f} node hours"
+            + (f", {dollars(cost.traffic_usd)} of traffic" if cost.traffic_usd else ""),
         )
     if is_priced(story) and cost.saving.fraction is not None:
         rival = dollars(cost.saving.on_demand_usd)

@@ -39,6 +39,7 @@ from spotrain.coordinator.protocol.messages import (
     Saved,
     SeatInfo,
     Starting,
+    Traffic,
     UsesSession,
     Welcome,
 )
@@ -83,6 +84,7 @@ __all__ = [
     "Saved",
     "SeatInfo",
     "Starting",
+    "Traffic",
     "UsesSession",
     "Welcome",
     "decode",

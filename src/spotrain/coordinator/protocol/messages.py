@@ -154,6 +154,15 @@ class Inspected:
     ranks: tuple[RankState, ...]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Traffic:
+    """What the pod has moved between itself and the shared volume since its agent began. Only where
+    that can be told from what other pods of the node have moved."""
+
+    read_bytes: int
+    written_bytes: int
+
+
 # --- From the coordinator ---------------------------------------------------------------------
 
 
@@ -231,6 +240,7 @@ FromAgent = (
     | Saved
     | Progress
     | Inspected
+    | Traffic
 )
 FromCoordinator = (
     Welcome
