@@ -36,7 +36,8 @@ def settle(record: Record, closing: Closing, *, present: frozenset[str]) -> Reco
     if not (over or surplus or pauses):
         return record
     settled = account.settled or Settled(until=account.since)
-    until = max(settled.until, _safe_until(worlds, over, closing))
+    # The coordinator's clock, read anew at each look, may put a world's beginning after now.
+    until = max(settled.until, min(_safe_until(worlds, over, closing), closing.time))
     standing = standing_time(
         worlds,
         account.stays,

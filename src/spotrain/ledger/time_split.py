@@ -154,7 +154,8 @@ def training_time(
         save = min(world.save_stall_seconds, seconds)
         data = min(world.data_wait_seconds, seconds - save)
         stepping = seconds - save - data
-        useful = stepping * steps / ((world.last_step or 0) - (world.restored_step or 0))
+        share = steps / ((world.last_step or 0) - (world.restored_step or 0))
+        useful = stepping * share  # in this order: 1 leaves no rounding behind as lost time
         lost = LostSeconds(save_stall=save, data_wait=data, redone=stepping - useful)
         splits[world.number] = Split(useful_seconds=useful, lost_seconds=lost)
     return [splits[world.number] for world in worlds]
