@@ -4,11 +4,12 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from stacks.pages import command_line, configuration, cost, elasticjob, identities, readme
+from stacks.pages import clouds, command_line, configuration, cost, elasticjob, identities, readme
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES: Mapping[str, Callable[[], str]] = {
     "cli.md": command_line.page,
+    "clouds.md": clouds.page,
     "configuration.md": configuration.page,
     "stack-cost.md": cost.page,
     "elasticjob.md": elasticjob.page,

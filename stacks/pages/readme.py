@@ -1,9 +1,8 @@
 """The two parts of README.md that are made from the code: what it costs, and what a preview shows.
 
-All else of that page is written by hand; the parts stand between comments that name them.
+All else of that page is written by hand.
 """
 
-from collections.abc import Callable, Mapping
 from io import StringIO
 
 from rich.console import Console
@@ -12,6 +11,7 @@ from stacks import preview_view
 from stacks.aws.schema import AwsSettings
 from stacks.bill import PoolPrice
 from stacks.pages.cost import bill_of
+from stacks.pages.parts import Parts, with_parts
 from stacks.pages.stacks import QUARRY, aws_stacks, recording_of, settings_of
 from stacks.preview import ROOT
 
@@ -22,15 +22,7 @@ WIDTH = 80
 
 
 def page() -> str:
-    """README.md, with those parts as they are now."""
-    text = (ROOT / "README.md").read_text()
-    for name, part in PARTS.items():
-        begin, end = f"<!-- {name}: made by make config-reference -->\n", f"<!-- end of {name} -->"
-        if begin not in text or end not in text:
-            raise ValueError(f"README.md lacks {begin.strip()} or {end}. Next: put both back")
-        before, after = text.split(begin)[0], text.split(end)[1]
-        text = f"{before}{begin}{part()}{end}{after}"
-    return text
+    return with_parts("README.md", (ROOT / "README.md").read_text(), PARTS)
 
 
 def costs() -> str:
@@ -72,4 +64,4 @@ def shortened_preview() -> str:
     return "\n".join(["```console", f"$ make preview STACK={SHOWN}", *kept, "```", ""])
 
 
-PARTS: Mapping[str, Callable[[], str]] = {"costs": costs, "preview": shortened_preview}
+PARTS: Parts = {"costs": costs, "preview": shortened_preview}

@@ -230,6 +230,8 @@ def test_google_runs_it_whether_it_tells_of_itself_or_not() -> None:
     [
         pytest.param("gke-dev-t4-spot-us-central1-a-1a2b3c4d-grp", True, id="whole"),
         pytest.param("gke-dev-t4-spot-us-cent-1a2b3c4d-grp", True, id="cut-short"),
+        pytest.param("gke-dev-t4-spot-a-1a2b3c4d-grp", True, id="as-the-stack-names-it"),
+        pytest.param("gke-dev-t4-spot-b-1a2b3c4d-grp", False, id="another-zone"),
         pytest.param("gke-dev-t4-spot-1a2b3c4d-grp", True, id="the-pool-alone"),
         pytest.param("gke-dev-t4-spot-big-us-cen-1a2b3c4d-grp", False, id="another-pool"),
         pytest.param("gke-dev-not4-spot-us-cent-1a2b3c4d-grp", False, id="a-word-within-a-word"),

@@ -388,9 +388,8 @@ ON_GOOGLE: Final = (
 )
 GOOGLE_GROUP: Final = (
     "https://www.googleapis.com/compute/v1/projects/my-project/zones/us-central1-a"
-    "/instanceGroups/gke-dev-t4-spot-us-cent-1a2b3c4d-grp"
+    "/instanceGroups/gke-dev-t4-spot-a-1a2b3c4d-grp"
 )
-"""Cut short, as GKE does."""
 
 
 def google_fails(why: str) -> Scene:

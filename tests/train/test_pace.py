@@ -1,6 +1,7 @@
 """What a run knows of its saves: their interval, and whether they fit into a notice."""
 
 import logging
+import re
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,15 @@ def test_a_save_that_cannot_fit_is_refused_with_the_numbers_and_the_next_step() 
     assert "terminationGracePeriodSeconds" in said
     assert "fit_notice=False" in said
     assert len(said) < 250  # a job's condition shows the last 300 characters of why it failed
+
+
+def test_the_page_says_how_long_a_save_may_take_on_each_clouds_notice() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "clouds.md").read_text()
+    told = re.findall(r"on (\d+)(?: seconds a save| it) may take (\d+\.\d)", page, re.IGNORECASE)
+    assert [int(notice) for notice, _ in told] == [15, 90, 105]
+    for notice, seconds in told:
+        assert pace(grace=notice).unfit(cost(float(seconds) - 0.1)) == ""
+        assert pace(grace=notice).unfit(cost(float(seconds) + 0.1)) != ""
 
 
 def test_who_trains_all_the_same_is_told_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -45,7 +45,9 @@ class Group:
     def is_of(self, pool: str, zone: str) -> bool:
         """Groups are named after their pool and zone, with what the cloud adds around it."""
         if gke := GKE_GROUP.fullmatch(self.name):
-            return gke["zone"] == zone and _begins(f"{pool}-{zone}", gke["name"], len(pool))
+            names = (f"{pool}-{zone}", f"{pool}-{zone[-1:]}")  # the stack's own has the letter
+            is_pool = any(_begins(name, gke["name"], len(pool)) for name in names)
+            return gke["zone"] == zone and is_pool
         word = re.escape(f"{pool}-{zone}")
         return re.search(rf"(?<![a-z0-9]){word}(?![a-z0-9])", self.name) is not None
 
