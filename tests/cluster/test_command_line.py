@@ -164,6 +164,40 @@ async def test_a_job_that_has_ended_is_neither_stopped_nor_resumed_nor_scaled(
         assert "Succeeded" in refused.err
 
 
+async def test_a_job_over_its_budget_goes_on_only_with_a_larger_one(
+    namespace: Namespace, person: Person
+) -> None:
+    words = ("submit", "exp1", "--gpus", "4", "--gpu-type", "t4", "--budget", "3", "--", "t.py")
+    sent = await person.types(*words)
+    assert sent.code == 0
+    assert "4 workers of 1 GPU" in sent.out
+    assert "about $0.8000 an hour now, in t4-spot: $3.00 last 4 h" in sent.err
+    assert "spotrain resume exp1 --budget USD" in sent.err
+    told = {"type": "BudgetExceeded", "status": "True", "reason": "BudgetExceeded"}
+    made = await namespace.kube.get(kinds.JOBS, namespace.name, "exp1")
+    at = made["metadata"]["creationTimestamp"]
+    await tell(
+        namespace,
+        "exp1",
+        state="Suspended",
+        conditions=[told],
+        observedGeneration=made["metadata"]["generation"],
+        ledger={"since": at, "totals": {"until": at, "estimatedUsd": 3.2}},
+    )
+    refused = await person.types("resume", "exp1")
+    assert (refused.code, refused.out) == (5, "")
+    assert "has cost about $3.20, and its budget is $3.00" in refused.err
+    assert "spotrain resume exp1 --budget USD" in refused.err
+    too_little = await person.types("resume", "exp1", "--budget", "3.1")
+    assert (too_little.code, too_little.out) == (2, "")
+    assert (await spec_of(namespace, "exp1"))["budget"] == {"maxDollars": 3}
+    assert (await person.types("resume", "exp1", "--budget", "10")).code == 0
+    spec = await spec_of(namespace, "exp1")
+    assert (spec["budget"], spec["suspend"]) == ({"maxDollars": 10}, False)
+    # The controller has not looked at the new budget yet: nothing is said against it.
+    assert (await person.types("resume", "exp1")).code == 0
+
+
 async def test_who_is_not_known_or_not_there_is_told_what_to_do(
     server: ApiServer, person: Person
 ) -> None:

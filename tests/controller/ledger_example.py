@@ -42,10 +42,11 @@ STAY = StayEntry(
     read_bytes=3_000_000,
     written_bytes=1_000_000,
 )
+SUMS = Totals(until=AT, through=1, traffic_usd=0.25, places=(PlaceTotal(place=PLACE),))
 ACCOUNT = Account(
     since=AT,
     stays=(STAY,),
     pauses=(PauseEntry(since=AT, until=AT),),
-    totals=Totals(until=AT, through=1, traffic_usd=0.25, places=(PlaceTotal(place=PLACE),)),
+    totals=SUMS,
     settled=Settled(until=AT, places_until=AT, places=(PlaceSeconds(place=PLACE),)),
 )

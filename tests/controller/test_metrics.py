@@ -33,8 +33,11 @@ from spotrain.coordinator.refusals import Cause
 from spotrain.coordinator.server import Coordinator
 from spotrain.job import JobError, parse_job
 from spotrain.kinds import PODS
+from spotrain.ledger.account import Account, PlaceTotal, Totals
+from spotrain.ledger.entries import Place
 from spotrain.worlds.history import Chapter
 from tests.controller.builders import LONG_AGO, NOW, after, document, job, pod, pool, world
+from tests.controller.ledger_example import WORLD
 from tests.controller.test_main_keeper import NAME, stored
 
 RUNNING = Condition("Running", "True", last_transition_time=after(-600))
@@ -133,6 +136,44 @@ def test_a_new_job_says_nothing_that_nobody_knows() -> None:
         "spotrain_job_progress_deadline_seconds",
         "spotrain_job_restarts_total",
     }
+
+
+def accounted(usd: float, list_usd: float, **changes: Any) -> JobFacts:
+    place = Place(pool="t4-spot", zone="a", capacity="spot")
+    totals = Totals(
+        until=NOW,
+        wanted_seconds=100,
+        useful_seconds=80,
+        places=(PlaceTotal(place=place, estimated_usd=usd, list_usd=list_usd),),
+        traffic_usd=0.5,
+        estimated_usd=usd + 0.5,
+        list_usd=list_usd,
+    )
+    ledger = Account(since=LONG_AGO, totals=totals)
+    return replace(TRAINING, status=replace(STATUS, ledger=ledger, **changes))
+
+
+def values(page: Page) -> dict[str, float]:
+    """Of the account, by the last words of a metric's name."""
+    names = ("useful_share", "estimated_dollars", "saved_dollars", "budget_dollars")
+    found = {name: page.of(f"spotrain_job_{name}") for name in names}
+    return {name: float(lines[0].split(" ")[1]) for name, lines in found.items() if lines}
+
+
+def test_what_a_job_has_cost_and_saved_and_how_much_of_its_time_was_of_use() -> None:
+    trained = replace(WORLD, reason="finished", restored_step=0, first_step_at=after(-90))
+    facts = accounted(2.0, 6.0, history=(trained,))
+    limited = replace(facts, job=job(worker={"replicas": 3}, budget={"maxDollars": 20}))
+    assert values(Page(limited)) == {
+        "useful_share": 0.8,
+        "estimated_dollars": 2.5,
+        "saved_dollars": 4.0,
+        "budget_dollars": 20.0,
+    }
+
+
+def test_nodes_without_a_price_save_nothing_that_anybody_knows() -> None:
+    assert "saved_dollars" not in values(Page(accounted(0.0, 0.0)))
 
 
 def test_gpus_are_those_of_the_workers_that_are_ready() -> None:

@@ -1,5 +1,6 @@
 """What a PromQL query reads: metrics and labels, by a real parser."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import promql_parser
@@ -16,6 +17,7 @@ from spotrain.controller.status import (
     WorldStatus,
 )
 from tests.controller.builders import job, pod, pool, world
+from tests.controller.ledger_example import ACCOUNT, SUMS, WORLD
 
 OURS = "spotrain_"
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -72,11 +74,15 @@ def known_job() -> JobFacts:
         progress=Progress(step=1, at=NOW),
         restarts=Restarts(),
         last_stall=Stall(world=1, step=1, at=NOW),
+        history=(WORLD,),
+        ledger=replace(
+            ACCOUNT, totals=replace(SUMS, wanted_seconds=9, useful_seconds=8, list_usd=7)
+        ),
     )
     return JobFacts(
         namespace="jobs",
         name="digits",
-        job=job(),
+        job=job(budget={"maxDollars": 20}),
         status=status,
         pods=(pod(0),),
         world=world(),

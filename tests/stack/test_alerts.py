@@ -55,7 +55,7 @@ def test_a_rule_is_explained_where_it_says(rule: dict[str, Any]) -> None:
 
 def test_no_two_rules_share_a_name() -> None:
     names = [rule["alert"] for rule in RULES]
-    assert len(set(names)) == len(names) == 9
+    assert len(set(names)) == len(names) == 10
 
 
 def test_people_are_told_of_ends_and_stalls() -> None:

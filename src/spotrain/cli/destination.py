@@ -11,7 +11,7 @@ from spotrain.cli import wording
 from spotrain.cli.errors import UserError
 from spotrain.cli.jobs import Jobs
 from spotrain.cli.output import say
-from spotrain.job import Pool
+from spotrain.job import Pool, Price
 
 if TYPE_CHECKING:
     from spotrain.cli.cluster import Cluster
@@ -28,6 +28,8 @@ class Destination:
     researcher: str
     send_code: "Callable[[Packed], None]"
     """To where the job's workers find it. Raises UserError."""
+    read_prices: Callable[[], Sequence[Price]] = tuple
+    """What spot nodes cost now."""
 
 
 @contextmanager
@@ -35,7 +37,7 @@ def in_cluster(context: str | None, namespace: str | None) -> Iterator[Destinati
     """Raises UserError where there is no cluster, or no platform in it."""
     from spotrain.cli.cluster import connected
     from spotrain.cli.cluster_jobs import ClusterJobs
-    from spotrain.cli.platform import read_platform, whoami
+    from spotrain.cli.platform import read_platform, read_prices, whoami
 
     with connected(context, namespace) as cluster:
         platform = read_platform(cluster)
@@ -46,6 +48,7 @@ def in_cluster(context: str | None, namespace: str | None) -> Iterator[Destinati
             namespace=cluster.namespace,
             researcher=whoami(cluster),
             send_code=lambda packed: _send(cluster, packed),
+            read_prices=lambda: read_prices(cluster),
         )
 
 

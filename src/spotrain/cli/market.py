@@ -58,9 +58,22 @@ def view_pools(
     now: datetime,
 ) -> list[PoolView]:
     """One for each pool, by GPU and then by price."""
-    fresh = [price for price in prices if now - price.at <= timedelta(hours=PRICE_HOURS)]
+    fresh = told_lately(prices, now)
     seen = [_view(pool, fresh, nodes, pods) for pool in pools]
     return sorted(seen, key=lambda each: (each.pool.gpu, each.usd_now))
+
+
+def told_lately(prices: Sequence[Price], now: datetime) -> list[Price]:
+    """Those that still count."""
+    return [price for price in prices if now - price.at <= timedelta(hours=PRICE_HOURS)]
+
+
+def usd_per_gpu_hour(pool: Pool, prices: Sequence[Price]) -> float:
+    """In the cheapest zone, by what was told lately; of a node, where nodes have no GPUs."""
+    told = [price.spot_usd_per_hour for price in prices if price.pool == pool.name]
+    if told and pool.capacity == contract.CAPACITY_SPOT:
+        return min(told) / max(pool.gpus_per_node, 1)
+    return pool.usd_per_gpu_hour
 
 
 def _view(
@@ -77,16 +90,15 @@ def _view(
         for pod in pods
         if pod["spec"].get("nodeName") in own and pod.get("status", {}).get("phase") not in OVER
     )
-    told = [price.spot_usd_per_hour for price in prices if price.pool == pool.name]
-    each = max(pool.gpus_per_node, 1)
+    is_told = any(price.pool == pool.name for price in prices)
     is_spot = pool.capacity == contract.CAPACITY_SPOT
     return PoolView(
         pool=pool,
         gpus=sum(own.values()),
         free=max(0, sum(own.values()) - taken),
-        usd_now=min(told) / each if told and is_spot else pool.usd_per_gpu_hour,
-        usd_list=pool.on_demand_usd_per_hour / each,
-        is_told=bool(told) or not is_spot,
+        usd_now=usd_per_gpu_hour(pool, prices),
+        usd_list=pool.on_demand_usd_per_hour / max(pool.gpus_per_node, 1),
+        is_told=is_told or not is_spot,
     )
 
 

@@ -14,7 +14,7 @@ from spotrain.cli.interrupts import goes_on, interrupted, unbroken
 from spotrain.cli.jobs import Jobs
 from spotrain.cli.sizing import Size, choose_size, fitting_pools
 from spotrain.cli.submission import Submission, build_job
-from spotrain.job import CapacityPolicy
+from spotrain.job import CapacityPolicy, Pool
 from spotrain.kinds import Object
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ class Preparation:
 
     order: Order
     target: Destination
-    gpu: str
+    pools: Sequence[Pool]
+    """Those that may serve it."""
     size: Size
     environment: Mapping[str, str] = field(default_factory=dict)
     packed: "Packed | None" = None
@@ -58,7 +59,7 @@ class Preparation:
                 name=name,
                 namespace=target.namespace,
                 researcher=target.researcher,
-                gpu=self.gpu,
+                gpu=self.pools[0].gpu,
                 size=self.size,
                 image=target.training_image if order.image is None else order.image,
                 is_platform_image=order.image is None,
@@ -106,7 +107,7 @@ def prepared(
         yield Preparation(
             order=order,
             target=target,
-            gpu=usable[0].gpu,
+            pools=usable,
             size=choose_size(usable, gpus=order.gpus, min_gpus=order.min_gpus),
             environment=environment,
             packed=packed,

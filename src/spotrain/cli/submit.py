@@ -1,5 +1,6 @@
 """`spotrain submit`."""
 
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
@@ -11,6 +12,7 @@ from spotrain.cli.job_view import view
 from spotrain.cli.logs import lines_of
 from spotrain.cli.options import Context, Format, Local, Namespace, NewName, Output
 from spotrain.cli.order import Order, prepared, send
+from spotrain.cli.outlay import budget_in_words, outlay
 from spotrain.cli.status import tell_end
 from spotrain.cli.submit_options import (
     BudgetUsd,
@@ -86,6 +88,10 @@ def command(
                 print(f"submitted {name}: {ready.size.wording}. Next: {watch}", flush=True)
             else:
                 write_document(made, name, form)
+            if budget is not None:
+                prices = ready.target.read_prices()
+                found = outlay(ready.size, ready.pools, prices, datetime.now(UTC))
+                output.say(budget_in_words(name, budget, found))
             if follow:
                 views = map(view, ready.target.jobs.watch(name))
                 lines = lines_of(

@@ -15,6 +15,8 @@ from spotrain.controller.model import JobStatus, PodView, WorldView
 from spotrain.controller.stall import allowed_seconds
 from spotrain.controller.status import RUNNING
 from spotrain.job import ElasticJob, JobError, Pool
+from spotrain.ledger.account import Totals
+from spotrain.ledger.time_split import ettr
 
 JOB_LABELS: Final = ("namespace", "job")
 
@@ -131,6 +133,31 @@ def _last_stall(facts: JobFacts) -> float | None:
     return _moment(stall.at) if stall else None
 
 
+def _totals(
+    read: Callable[[Totals], float | None],
+) -> Callable[[JobFacts, datetime], list[Sample]]:
+    """Of the account in the job's status."""
+
+    def told(facts: JobFacts) -> float | None:
+        account = facts.status.ledger
+        return read(account.totals) if account and account.totals else None
+
+    return _one(told)
+
+
+def _useful_share(facts: JobFacts) -> float | None:
+    account = facts.status.ledger
+    if account is None or account.totals is None:
+        return None
+    return ettr(account.totals, facts.status.history)
+
+
+def _saved(totals: Totals) -> float | None:
+    """None: nobody has named a price for the nodes."""
+    paid = sum(place.estimated_usd for place in totals.places)
+    return totals.list_usd - paid if totals.list_usd > 0 else None
+
+
 JOB_METRICS: Final = (
     JobMetric(
         "spotrain_job_info",
@@ -190,6 +217,26 @@ JOB_METRICS: Final = (
         _restarts,
         ("cause",),
         "counter",
+    ),
+    JobMetric(
+        "spotrain_job_useful_share",
+        "Share of the time in which the job wanted to train that went into steps that were kept.",
+        _one(_useful_share),
+    ),
+    JobMetric(
+        "spotrain_job_estimated_dollars",
+        "What the job has cost so far, by the controller's estimate.",
+        _totals(lambda totals: totals.estimated_usd),
+    ),
+    JobMetric(
+        "spotrain_job_saved_dollars",
+        "What the same node time would have cost more on demand, by the list; useful or not.",
+        _totals(_saved),
+    ),
+    JobMetric(
+        "spotrain_job_budget_dollars",
+        "What the job may cost; none where there is no limit.",
+        _of_spec(lambda job: job.budget.max_dollars),
     ),
     JobMetric(
         "spotrain_job_start_timestamp_seconds",
