@@ -11,6 +11,7 @@ import yaml
 from hypothesis import given
 
 from spotrain import contract
+from spotrain.cli.job_rows import COLUMNS
 from spotrain.controller.status import JobStatus
 from spotrain.job import parse_job, parse_pools
 from spotrain.job.spec import Document, RunPolicy
@@ -158,6 +159,11 @@ def test_the_columns_are_upstreams_wish_list_and_show_fields_that_exist() -> Non
     known = {path for path, _ in walk(SCHEMA)} | {".metadata.creationTimestamp"}
     paths = {c["jsonPath"].replace("replicaStatuses.Worker", "replicaStatuses[]") for c in columns}
     assert paths <= known
+
+
+def test_the_columns_of_spotrain_list_are_those_that_the_server_picks() -> None:
+    paths = {column["name"]: column["jsonPath"] for column in VERSION["additionalPrinterColumns"]}
+    assert {name: "." + ".".join(path) for name, path in COLUMNS.items()}.items() <= paths.items()
 
 
 @pytest.mark.acceptance(40)

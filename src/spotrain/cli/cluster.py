@@ -21,7 +21,10 @@ REQUEST_SECONDS: Final = 15.0
 CONNECT_SECONDS: Final = 5.0
 PAGE: Final = 500
 JSON: Final = "application/json"
-METADATA_ONLY: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+METADATA: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+"""Names, labels and moments alone: a fiftieth of the bytes of jobs' documents."""
+TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
+"""The kind's columns, picked by the server, and of each object its metadata."""
 FIELD_MANAGER: Final = "spotrain"
 EXEC_V1: Final = "client.authentication.k8s.io/v1"
 EXEC_KNOWN: Final = "client.authentication.k8s.io/v1beta1"
@@ -58,24 +61,31 @@ class Cluster:
         self, kind: Kind, *, namespace: str | None = None, labels: str = "", fields: str = ""
     ) -> tuple[list[Object], str]:
         """The same, and the version from which to watch."""
-        return self._all_pages(kind, self._place(namespace), _selectors(labels, fields))
-
-    def list_metadata(self, kind: Kind) -> list[Object]:
-        """All objects of a kind, of each its metadata alone: a small part of the bytes."""
-        return self._all_pages(kind, self.namespace, {}, accept=METADATA_ONLY)[0]
-
-    def _all_pages(
-        self, kind: Kind, place: str, selectors: Mapping[str, str], accept: str = JSON
-    ) -> tuple[list[Object], str]:
         items: list[Object] = []
-        page = {"limit": str(PAGE), **selectors}
+        version = ""
+        for page in self.pages(kind, namespace=namespace, labels=labels, fields=fields):
+            items += page.get("items") or []
+            version = page["metadata"]["resourceVersion"]
+        return items, version
+
+    def pages(
+        self,
+        kind: Kind,
+        *,
+        namespace: str | None = None,
+        labels: str = "",
+        fields: str = "",
+        accept: str = JSON,
+    ) -> Iterator[Object]:
+        """A list as the server answers, a page at a time; `accept` says in which form."""
+        parameters = {"limit": str(PAGE), **_selectors(labels, fields)}
         while True:
-            found = self._ask("GET", kind, place, parameters=page, accept=accept)
-            items += found.get("items") or []
-            metadata = found["metadata"]
-            if not metadata.get("continue"):
-                return items, metadata["resourceVersion"]
-            page["continue"] = metadata["continue"]
+            place = self._place(namespace)
+            page = self._ask("GET", kind, place, parameters=parameters, accept=accept)
+            yield page
+            if not page["metadata"].get("continue"):
+                return
+            parameters["continue"] = page["metadata"]["continue"]
 
     def watch(
         self,
@@ -85,6 +95,7 @@ class Cluster:
         namespace: str | None = None,
         labels: str = "",
         fields: str = "",
+        accept: str = JSON,
     ) -> Iterator[tuple[str, Object]]:
         """(ADDED, MODIFIED or DELETED, object) after `version`, until the server ends the watch;
         then list again."""
@@ -100,7 +111,9 @@ class Cluster:
         path = kind.path(place)
         with (
             _reached(self.server),
-            self.http.stream("GET", path, params=parameters, timeout=patience) as response,
+            self.http.stream(
+                "GET", path, params=parameters, timeout=patience, headers={"Accept": accept}
+            ) as response,
         ):
             if response.is_error:
                 response.read()

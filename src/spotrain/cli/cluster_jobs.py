@@ -4,8 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spotrain.cli.cluster import Cluster
+from spotrain.cli.cluster import METADATA, Cluster
+from spotrain.cli.cluster_rows import list_rows, watch_rows
 from spotrain.cli.errors import INTERRUPTED, UserError
+from spotrain.cli.job_rows import JobRow
 from spotrain.cli.jobs import name_taken, names_of, no_such_job
 from spotrain.cli.refusals import NotThere, Taken
 from spotrain.kinds import JOBS, Object
@@ -21,7 +23,14 @@ class ClusterJobs:
         return self.cluster.list_all(JOBS)
 
     def names(self) -> Sequence[str]:
-        return names_of(self.cluster.list_metadata(JOBS))
+        pages = self.cluster.pages(JOBS, accept=METADATA)
+        return names_of(item for page in pages for item in page.get("items") or [])
+
+    def rows(self) -> Sequence[JobRow]:
+        return list_rows(self.cluster)
+
+    def watch_rows(self) -> Iterator[Sequence[JobRow]]:
+        return watch_rows(self.cluster)
 
     def get(self, name: str) -> Object:
         try:

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from spotrain import contract
+from spotrain.cli.job_rows import state_of
 from spotrain.controller.status import (
     FAILED,
     RUNNING,
@@ -47,11 +48,11 @@ class JobView:
     @property
     def state(self) -> str:
         """One word. A job that is told to stop or go says so until its workers are gone."""
-        if self.document["metadata"].get("deletionTimestamp"):
-            return "Deleting"
-        if self.job and self.job.suspend and not self.status.is_true(SUSPENDED):
-            return self.status.state if self.status.finished else "Stopping"
-        return self.status.state
+        return state_of(
+            self.status.state,
+            is_deleted=bool(self.document["metadata"].get("deletionTimestamp")),
+            suspend=self.job is not None and self.job.suspend,
+        )
 
     @property
     def why(self) -> Condition | None:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any, Final, Protocol
 
+from spotrain.cli.job_rows import JobRow
 from spotrain.cli.refusals import NotThere, Taken
 from spotrain.kinds import Object
 
@@ -20,6 +21,12 @@ class Jobs(Protocol):
 
     def names(self) -> Sequence[str]:
         """Of all of them, the oldest first, for far less than their documents."""
+
+    def rows(self) -> Sequence[JobRow]:
+        """All of them as lines of a table, in no order, for far less than their documents."""
+
+    def watch_rows(self) -> Iterator[Sequence[JobRow]]:
+        """The same now and after every change, for ever."""
 
     def get(self, name: str) -> Object:
         """Raises NotThere, which names jobs of near names."""

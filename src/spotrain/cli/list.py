@@ -1,61 +1,112 @@
 """`spotrain list`."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Final
 
-from spotrain.cli import jobs, output, wording
-from spotrain.cli.job_view import JobView, view
+import typer
+
+from spotrain.cli import jobs, output
+from spotrain.cli.errors import UserError
+from spotrain.cli.job_rows import JobRow
+from spotrain.cli.job_table import in_order, tabulate, told
 from spotrain.cli.options import Context, Format, Local, Namespace, Output
+from spotrain.kinds import Object
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
+
+NONE: Final = "There are no jobs. spotrain submit --help tells how to make one."
+HEAD_LINES: Final = 4
+"""Of a terminal that a live table leaves to its head, to a remark and to the cursor."""
+REFRESHES_PER_SECOND: Final = 2.0
 
 
 def command(
+    watch: Annotated[
+        bool, typer.Option("--watch", "-w", help="Stay, and show every change until Ctrl-C.")
+    ] = False,
     context: Context = None,
     namespace: Namespace = None,
     local: Local = False,
     form: Output = Format.table,
 ) -> None:
     """The jobs: what each is doing, and how far it is."""
+    if watch and form is not Format.table:
+        raise UserError(f"--watch with -o {form}: what is watched is a table; leave out one.")
     with jobs.opened(context=context, namespace=namespace, local=local) as opened:
-        found = sorted(map(view, opened.list()), key=lambda each: each.created_at)
-    if not found and form is Format.table:
-        output.say("There are no jobs. spotrain submit --help tells how to make one.")
+        if watch:
+            show_changes(opened.watch_rows())
+        elif form is Format.table:
+            show_table(opened.rows())
+        elif form is Format.name:
+            for name in opened.names():
+                print(name)
+        else:
+            output.write(summaries(opened), form)
+
+
+def summaries(opened: jobs.Jobs) -> list[Object]:
+    """All that is known of each, the newest last. Only this needs their documents."""
+    from spotrain.cli.job_view import view
+
+    found = sorted(map(view, opened.list()), key=lambda seen: (seen.created_at, seen.name))
+    return [seen.summary() for seen in found]
+
+
+def show_table(rows: Sequence[JobRow]) -> None:
+    if not rows:
+        output.say(NONE)
         return
-    output.answer(
-        [each.summary() for each in found],
-        form,
-        names=[each.name for each in found],
-        table=lambda: tabulate(found, datetime.now(UTC)),
-    )
+    from rich.console import Console
+
+    width = Console().width if sys.stdout.isatty() else None
+    output.show(tabulate(in_order(rows), datetime.now(UTC), width=width), width=width)
 
 
-def tabulate(found: Sequence[JobView], now: datetime) -> "RenderableType":
-    """One line a job, the newest last, where the eye is."""
-    from rich import box
-    from rich.table import Table
+def show_changes(changes: Iterator[Sequence[JobRow]]) -> None:
+    """A table that is redrawn on a terminal, a line a change elsewhere; until Ctrl-C."""
+    if sys.stdout.isatty():
+        _redraw(changes)
+    else:
+        _tell(changes)
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("job", overflow="fold")
-    table.add_column("state", no_wrap=True)
-    table.add_column("workers", justify="right", no_wrap=True)
-    table.add_column("gpu", no_wrap=True)
-    table.add_column("step", justify="right", no_wrap=True)
-    table.add_column("steps/s", justify="right", no_wrap=True)
-    table.add_column("cost", justify="right", no_wrap=True)
-    table.add_column("age", justify="right", no_wrap=True)
-    for each in found:
-        wanted = f"/{each.job.replicas}" if each.job else ""
-        table.add_row(
-            each.name,
-            each.state,
-            f"{each.status.workers.ready}{wanted}",
-            (each.job.placement.gpu if each.job else None) or "",
-            f"{each.status.progress.step:,}" if each.status.progress else "",
-            wording.rate(each.steps_per_second),
-            wording.dollars(each.usd),
-            wording.span((now - each.created_at).total_seconds()),
-        )
-    return table
+
+def _redraw(changes: Iterator[Sequence[JobRow]]) -> None:
+    from rich.console import Console
+    from rich.live import Live
+
+    console, latest = Console(), next(changes)
+    with Live(
+        get_renderable=lambda: draw(latest, console),
+        console=console,
+        refresh_per_second=REFRESHES_PER_SECOND,
+    ):
+        for rows in changes:
+            latest = rows
+
+
+def draw(rows: Sequence[JobRow], console: "Console") -> "RenderableType":
+    """As many of the newest jobs as the terminal is high."""
+    from rich.console import Group
+    from rich.text import Text
+
+    if not rows:
+        return Text(NONE)
+    room = max(1, console.height - HEAD_LINES)
+    table = tabulate(in_order(rows)[-room:], datetime.now(UTC), width=console.width)
+    older = len(rows) - room
+    return Group(Text(f"{older:,} older, then:"), table) if older > 0 else table
+
+
+def _tell(changes: Iterator[Sequence[JobRow]]) -> None:
+    before: dict[str, str] = {}
+    for rows in changes:
+        now = {row.name: told(row) for row in in_order(rows)}
+        for name in before.keys() - now.keys():
+            print(f"{name}: deleted", flush=True)
+        for name, line in now.items():
+            if before.get(name) != line:
+                print(line, flush=True)
+        before = now

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from spotrain.cli.errors import JOB_FAILED, UserError
+from spotrain.cli.job_rows import JobRow, row_of_document
 from spotrain.cli.jobs import name_taken, names_of, no_such_job
 from spotrain.cli.refusals import NotThere
 from spotrain.controller.status import FAILED, NO_PROCESS, RUNNING, SUCCEEDED, SUSPENDED
@@ -51,6 +52,18 @@ class LocalJobs:
 
     def names(self) -> Sequence[str]:
         return names_of(self.list())
+
+    def rows(self) -> Sequence[JobRow]:
+        return [row_of_document(document) for document in self.list()]
+
+    def watch_rows(self) -> Iterator[Sequence[JobRow]]:
+        last: Sequence[JobRow] | None = None
+        while True:
+            now = self.rows()
+            if now != last:
+                yield now
+                last = now
+            time.sleep(LOOK_SECONDS)
 
     def get(self, name: str) -> Object:
         try:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 WIDTH: Final = 80
 """Columns of a table where the output is no terminal; every table fits them."""
+WIDEST: Final = 10_000
 
 
 def answer(
@@ -22,12 +23,8 @@ def answer(
     table: "Callable[[], RenderableType]",
 ) -> None:
     """Write `value` as JSON or YAML, the names one a line, or the table for people."""
-    if form is Format.json:
-        print(json.dumps(value, indent=2))
-    elif form is Format.yaml:
-        import yaml
-
-        print(yaml.safe_dump(value, sort_keys=False), end="")
+    if form in (Format.json, Format.yaml):
+        write(value, form)
     elif form is Format.name:
         for name in names:
             print(name)
@@ -35,14 +32,25 @@ def answer(
         show(table())
 
 
-def show(renderable: "RenderableType") -> None:
-    """For people: colours on a terminal, the same text without them elsewhere."""
+def write(value: Any, form: Format) -> None:
+    """For programs: as JSON or YAML."""
+    if form is Format.json:
+        print(json.dumps(value, indent=2))
+    else:
+        import yaml
+
+        print(yaml.safe_dump(value, sort_keys=False), end="")
+
+
+def show(renderable: "RenderableType", *, width: int | None = WIDTH) -> None:
+    """For people: colours on a terminal, the same text without them elsewhere, there `width` wide;
+    None: as wide as it gets."""
     from rich.console import Console
 
     if sys.stdout.isatty():
         Console().print(renderable)
         return
-    console = Console(width=WIDTH)
+    console = Console(width=width or WIDEST)
     with console.capture() as captured:
         console.print(renderable)
     lines = [line.rstrip() for line in captured.get().strip("\n").splitlines()]

@@ -12,7 +12,7 @@ from typing import Final
 
 from spotrain.controller.board import LONG_AGO
 from spotrain.controller.model import DeletePod, Observed, Plan, earliest
-from spotrain.controller.status import SUCCEEDED, SUSPENDED, JobStatus
+from spotrain.controller.status import SUCCEEDED, SUSPENDED, JobStatus, WorldStatus
 from spotrain.controller.stays import enter_by, follow_stays
 from spotrain.controller.world_entries import close, follow_worlds
 from spotrain.job import PRICE_HOURS, ElasticJob
@@ -35,7 +35,13 @@ def keep_account(job: ElasticJob, observed: Observed, plan: Plan, now: datetime)
         return replace(plan, requeue_at=earliest(plan.requeue_at, due))
     reasons = {a.uid: a.reason for a in plan.actions if isinstance(a, DeletePod)}
     record = take_account(job, observed, plan.status, now, reasons=reasons)
-    return replace(plan, status=replace(plan.status, history=record.worlds, ledger=record.account))
+    status = replace(
+        plan.status,
+        history=record.worlds,
+        ledger=record.account,
+        world=_with_speed(plan.status.world, record.worlds),
+    )
+    return replace(plan, status=status)
 
 
 def take_account(
@@ -66,6 +72,15 @@ def take_account(
     )
     present = frozenset(pod.uid for pod in observed.pods)
     return close_account(settle(record, closing, present=present), closing, rates(observed, now))
+
+
+def _with_speed(world: WorldStatus | None, entries: tuple[WorldEntry, ...]) -> WorldStatus | None:
+    """The present world, with the speed that its entry tells: for those who read no entries."""
+    if world is None:
+        return None
+    present = [e for e in entries[-1:] if e.number == world.number and e.ended_at is None]
+    speed = present[0].steps_per_second if present else None
+    return replace(world, steps_per_second=None if speed is None else float(f"{speed:.6g}"))
 
 
 def rates(observed: Observed, now: datetime) -> Rate:

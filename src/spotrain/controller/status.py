@@ -14,21 +14,21 @@ from pydantic import ConfigDict, TypeAdapter
 from pydantic.alias_generators import to_camel
 
 from spotrain import contract
+from spotrain.controller import states
 from spotrain.job import place_of
 from spotrain.ledger.account import Account
 from spotrain.ledger.entries import WorldEntry
 
-CREATED: Final = "Created"
-RUNNING: Final = "Running"
-RESTARTING: Final = "Restarting"
-SUSPENDED: Final = "Suspended"
-BUDGET_EXCEEDED: Final = "BudgetExceeded"
-SUCCEEDED: Final = "Succeeded"
-FAILED: Final = "Failed"
+CREATED: Final = states.CREATED
+RUNNING: Final = states.RUNNING
+RESTARTING: Final = states.RESTARTING
+SUSPENDED: Final = states.SUSPENDED
+BUDGET_EXCEEDED: Final = states.BUDGET_EXCEEDED
+SUCCEEDED: Final = states.SUCCEEDED
+FAILED: Final = states.FAILED
+PENDING: Final = states.PENDING
 NO_PROCESS: Final = "NoProcess"
 """Reason of Running and Suspended for a job of one machine that no process runs there."""
-PENDING: Final = "Pending"
-"""The state of a job none of whose conditions holds but Created."""
 
 
 class _Part:
@@ -106,6 +106,8 @@ class WorldStatus(_Part):
     since: datetime
     step: int
     """The step at which this world was first seen."""
+    steps_per_second: float | None = None
+    """Of its own steps; None until it has done two, and when it is over."""
 
 
 @dataclass(frozen=True)
