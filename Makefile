@@ -45,6 +45,11 @@ config-reference: $(READY) ## write docs/configuration.md and the other pages th
 	@$(BIN)/python -m stacks.pages
 	@$(BIN)/python -m tests.explain.page
 
+session: $(READY) ## type docs/session.md anew, on a cluster whose nodes are made up; some of it is in the README
+	@tools=$$($(MAKE) --no-print-directory cluster-tools) && \
+	  KUBEBUILDER_ASSETS="$$tools" SPOTRAIN_WRITE_SESSION=1 $(BIN)/pytest -q tests/cluster/nodes/test_session.py
+	@$(BIN)/python -m stacks.pages ../README.md
+
 acceptance: $(READY) ## try that the tests would notice each broken promise of the controller; writes docs/acceptance.md
 	@tools=$$($(MAKE) --no-print-directory cluster-tools) && \
 	  KUBEBUILDER_ASSETS="$$tools" $(BIN)/python -m tests.acceptance
@@ -87,4 +92,4 @@ $(READY): requirements.lock pyproject.toml
 	@$(BIN)/uv pip install -q --no-deps --no-build-isolation --python $(BIN)/python -e .
 	@touch $@
 
-.PHONY: help install demo preview test cluster-tools browser bench provider-check config-reference acceptance check format lock clean
+.PHONY: help install demo preview test cluster-tools browser bench provider-check config-reference session acceptance check format lock clean

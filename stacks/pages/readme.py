@@ -1,8 +1,10 @@
-"""The two parts of README.md that are made from the code: what it costs, and what a preview shows.
+"""The parts of README.md that are made from the code: what it costs, what a preview shows, and some
+of the recorded session.
 
 All else of that page is written by hand.
 """
 
+import re
 from io import StringIO
 
 from rich.console import Console
@@ -19,6 +21,8 @@ SHOWN = "dev"
 FIRST_LINES = 12
 """Of the tree of resources; its rest is left out."""
 WIDTH = 80
+SHOWN_VERBS = ("submit", "status", "explain", "cost")
+"""Of the session; the rest is on its own page."""
 
 
 def page() -> str:
@@ -64,4 +68,17 @@ def shortened_preview() -> str:
     return "\n".join(["```console", f"$ make preview STACK={SHOWN}", *kept, "```", ""])
 
 
-PARTS: Parts = {"costs": costs, "preview": shortened_preview}
+def shortened_session() -> str:
+    """Some of the commands of docs/session.md, with their answers as they stand there."""
+    page = (ROOT / "docs" / "session.md").read_text()
+    blocks = re.findall(r"^```console\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    asked = [block[block.rindex("$ spotrain ") :] for block in blocks]
+    kept = [block.rstrip("\n") for block in asked if block.split()[2] in SHOWN_VERBS]
+    return "\n".join(["```console", "\n\n".join(kept), "```", ""])
+
+
+PARTS: Parts = {
+    "costs": costs,
+    "preview": shortened_preview,
+    "session": shortened_session,
+}

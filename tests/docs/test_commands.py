@@ -96,7 +96,9 @@ def test_every_use_of_our_own_command_has_a_verb_and_options_that_there_are() ->
     for command in used:
         verb = command.words[1]
         assert verb in VERBS, str(command)
-        known = {name for each in load_verb(verb).params for name in each.opts} | {"--help"}
+        known = {"--help"}
+        for each in load_verb(verb).params:
+            known |= {*each.opts, *each.secondary_opts}
         words = [word.partition("=")[0] for word in command.words[2:]]
         own = words[: words.index("--")] if "--" in words else words
         assert {word for word in own if word.startswith("-")} <= known, str(command)

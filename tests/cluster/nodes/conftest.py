@@ -4,7 +4,9 @@ import itertools
 import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,9 +77,9 @@ async def new_place(plane: ControlPlane, kube: Kube) -> Namespace:
 
 @asynccontextmanager
 async def running_kubelet(
-    kube: Kube, folder: Path, api_authority: Path | None = None
+    kube: Kube, folder: Path, api_authority: Path | None = None, **changes: Any
 ) -> AsyncIterator[Kubelet]:
-    """Without nodes as yet. Its containers run in the repository's root."""
+    """Without nodes as yet. Its containers run in the repository's root. `changes`: of Options."""
     options = Options(
         folder=folder / "kubelet",
         image=Image(workdir=REPOSITORY),
@@ -88,7 +90,7 @@ async def running_kubelet(
         crash_backoff_seconds=0.2,
         api_authority=api_authority,
     )
-    async with Kubelet(kube, options).running() as running:
+    async with Kubelet(kube, replace(options, **changes)).running() as running:
         yield running
         for name in list(running.machines):
             await running.remove(name)
