@@ -1,5 +1,8 @@
 """What a drill will do, what it has measured, and when it has failed."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,8 +13,10 @@ from hypothesis import strategies as st
 from spotrain import contract
 from spotrain.cli.drill_plan import Strike, parse_manners, plan_strike, steady_world
 from spotrain.cli.drill_verdict import Limits, Outcome, goes_on, is_whole, worlds_ended
+from spotrain.cli.drilling import Check, Drill, nothing_to_check
 from spotrain.cli.errors import CONFLICT, NOT_FOUND, UserError
 from spotrain.cli.job_view import JobView, view
+from spotrain.cli.refusals import NotAnswering
 from spotrain.kinds import Object
 from spotrain.ledger.entries import WorldEntry, to_document
 from spotrain.local.interruptions import Manner
@@ -271,3 +276,52 @@ def test_a_drill_passes_exactly_where_neither_limit_is_passed(
     found = outcome(ended(pause=pause, lost=lost))
     faults = found.faults(Limits(max_pause_seconds=limit, max_steps_lost=most))
     assert len(faults) == (pause > limit) + (lost > most)
+
+
+# --- Watching ---
+
+
+@dataclass
+class Practice:
+    """A `Ground` whose API server is away for so many looks as soon as somebody is hit."""
+
+    away: int
+    local: bool = False
+    is_hit: bool = False
+
+    @property
+    def jobs(self) -> Any:
+        return self
+
+    def get(self, name: str) -> Object:
+        if not self.is_hit:
+            return seen(world(1)).document
+        self.away -= 1
+        if self.away >= 0:
+            raise NotAnswering("the cluster does not answer.")
+        return seen(ended(1), world(2)).document
+
+    def plan(self, manner: Manner, seen: JobView, index: int | None) -> Strike:
+        return strike(manner)
+
+    @contextmanager
+    def struck(self, strike: Strike) -> Iterator[Check]:
+        self.is_hit = True
+        yield nothing_to_check
+
+    def usd_per_hour(self, seen: JobView) -> float | None:
+        return None
+
+
+def practise(away: int, timeout_seconds: float) -> Outcome:
+    drill = Drill(Practice(away), "digits", None, timeout_seconds, look_seconds=0.001)
+    return drill.run(Manner.NOTICE)
+
+
+def test_an_api_server_that_is_away_for_a_while_is_waited_for() -> None:
+    assert practise(away=3, timeout_seconds=60.0).whole_seconds is not None
+
+
+def test_one_that_stays_away_ends_the_drill_with_its_time() -> None:
+    with pytest.raises(NotAnswering):
+        practise(away=10**9, timeout_seconds=0.01)

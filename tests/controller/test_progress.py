@@ -8,7 +8,12 @@ import pytest
 from spotrain.controller.progress import report
 from spotrain.controller.reconcile import reconcile
 from spotrain.controller.status import JobStatus, Progress, Restarts, WorldStatus
+from spotrain.ledger.entries import WorldEntry
+from spotrain.worlds.history import Chapter
 from tests.controller.builders import LONG_AGO, NOW, after, job, pod, seen, world
+
+BEGUN = Chapter(number=5, members=("a", "b"), published_at=0.0, first_step=100, first_step_at=0.5)
+FORMED = WorldEntry(number=5, size=2, published_at=NOW)
 
 
 def status(number: int = 4, size: int = 3, step: int = 100) -> JobStatus:
@@ -44,6 +49,18 @@ def test_a_new_world_and_the_jobs_end_do_not_wait() -> None:
     assert newer.progress == Progress(130, after(1))
     ended = report(seen(world=world(4, 3, step=130), status=status()), after(1), last=True)
     assert ended.progress == Progress(130, after(1))
+
+
+def test_the_first_step_of_a_world_is_written_at_once_and_only_once() -> None:
+    """Its ledger then knows what the change before it cost; the step may be an older one's."""
+    begun = replace(world(5, 2), chapters=(BEGUN,), clock_began=NOW)
+    formed = replace(status(number=5, size=2), history=(FORMED,))
+    observed = seen(world=begun, status=formed)
+    assert report(observed, after(1)).progress == Progress(100, after(1))
+    written = reconcile(job(), observed, after(1)).status
+    assert written.history[-1].first_step_at == after(0.5)
+    later = report(replace(observed, status=written), after(2))
+    assert later.progress == Progress(100, after(1))
 
 
 def test_a_coordinator_that_no_longer_leads_is_not_believed() -> None:

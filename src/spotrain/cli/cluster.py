@@ -14,7 +14,7 @@ from yaml import YAMLError
 
 from spotrain import contract
 from spotrain.cli.errors import NO_CLUSTER, UserError
-from spotrain.cli.refusals import Request, refusal
+from spotrain.cli.refusals import NotAnswering, Request, refusal
 from spotrain.kinds import Kind, Object
 
 REQUEST_SECONDS: Final = 15.0
@@ -258,28 +258,33 @@ def _unusable(problem: object) -> UserError:
 @contextmanager
 def _reached(server: str) -> Iterator[None]:
     """Turn what keeps a request from its answer into a UserError."""
+    problem: UserError
     try:
         yield
     except httpx2.TimeoutException:
-        problem = f"the cluster at {server} does not answer. Is there a way to it (VPN)? {NEXT}"
+        problem = NotAnswering(
+            f"the cluster at {server} does not answer. Is there a way to it (VPN)? {NEXT}"
+        )
     except FileNotFoundError as error:
-        problem = (
-            f"no credentials for the cluster at {server}: the kubeconfig asks a program for them, "
-            f"{error.filename}, that is not there. Install it, or put it on the PATH."
+        problem = _no_credentials(
+            server,
+            f"the kubeconfig asks a program for them, {error.filename}, that is not there. "
+            "Install it, or put it on the PATH.",
         )
     except (httpx2.RequestError, httpx2.InvalidURL, OSError) as error:
-        problem = f"the cluster at {server} cannot be reached: {error}. {NEXT}"
+        problem = NotAnswering(f"the cluster at {server} cannot be reached: {error}. {NEXT}")
     except ConfigError as error:  # raised by the program that fetches the credentials
-        said = " ".join(str(error).split())
-        problem = f"no credentials for the cluster at {server}: {said}. Log in again."
+        problem = _no_credentials(server, f"{' '.join(str(error).split())}. Log in again.")
     except (ValueError, LookupError) as error:
-        problem = (
-            f"no credentials for the cluster at {server}: what the kubeconfig has for them makes "
-            f"no token ({error}). Log in again."
-        )
+        said = f"what the kubeconfig has for them makes no token ({error}). Log in again."
+        problem = _no_credentials(server, said)
     else:
         return
-    raise UserError(problem, exit_code=NO_CLUSTER) from None
+    raise problem from None
+
+
+def _no_credentials(server: str, said: str) -> UserError:
+    return UserError(f"no credentials for the cluster at {server}: {said}", exit_code=NO_CLUSTER)
 
 
 def _selectors(labels: str, fields: str) -> dict[str, str]:

@@ -12,6 +12,7 @@ from spotrain.cli.drill_calls import Call
 from spotrain.cli.drill_plan import Strike, plan_strike
 from spotrain.cli.drill_signals import undisturbed
 from spotrain.cli.drill_verdict import nodes_usd_per_hour
+from spotrain.cli.drilling import Check, nothing_to_check
 from spotrain.cli.errors import CONFLICT, NO_CLUSTER, UserError
 from spotrain.cli.job_view import JobView
 from spotrain.cli.platform import read_platform, read_prices
@@ -42,11 +43,11 @@ class InCluster:
         return strike
 
     @contextmanager
-    def struck(self, strike: Strike) -> Iterator[None]:
+    def struck(self, strike: Strike) -> Iterator[Check]:
         try:
             for call in strike.calls:
                 _send(self.cluster, call)
-            yield
+            yield nothing_to_check
         finally:
             with undisturbed():
                 _undo(self.cluster, strike)

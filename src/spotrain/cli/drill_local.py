@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from spotrain.cli.drill_calls import Worker
 from spotrain.cli.drill_plan import Strike, aim, names
 from spotrain.cli.drill_verdict import nodes_usd_per_hour
+from spotrain.cli.drilling import Check, nothing_to_check
 from spotrain.cli.job_view import JobView
 from spotrain.cli.local_jobs import LocalJobs
 from spotrain.job import parse_pools
@@ -35,9 +36,9 @@ class OnThisMachine:
         return Strike(manner=manner, worker=chosen, leaving=leaving, says=says[manner])
 
     @contextmanager
-    def struck(self, strike: Strike) -> Iterator[None]:
+    def struck(self, strike: Strike) -> Iterator[Check]:
         ask(self._stored.folder, strike.manner, strike.worker.uid)
-        yield
+        yield nothing_to_check
 
     def usd_per_hour(self, seen: JobView) -> float | None:
         """By the pools that the job was given; nobody bills the machine that one sits at."""

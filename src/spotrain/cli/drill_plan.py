@@ -1,7 +1,8 @@
 """What a drill will do: which worker it takes away, by which requests, and how that is undone."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from spotrain import contract
 from spotrain.cli.drill_calls import Call, Worker, cordon, eviction, removal
@@ -31,6 +32,8 @@ class Strike:
     """Sent whatever happens, as soon as training goes on."""
     instance: str = ""
     """ARN of the instance that AWS interrupts; empty: it does not."""
+    experiment: Mapping[str, Any] = field(default_factory=dict)
+    """What is asked of AWS's Fault Injection Service for it."""
 
     def document(self) -> Object:
         return {
@@ -38,6 +41,7 @@ class Strike:
             "worker": self.worker.index,
             "node": self.worker.node,
             "instance": self.instance or None,
+            "experiment": dict(self.experiment) or None,
             "pods": [worker.pod for worker in self.leaving],
             "says": self.says,
             "sends": [call.document() for call in self.calls],

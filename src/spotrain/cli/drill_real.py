@@ -5,9 +5,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from spotrain.cli import output
 from spotrain.cli.cluster_jobs import ClusterJobs
 from spotrain.cli.drill_cluster import InCluster
 from spotrain.cli.drill_plan import Strike, aim, names, on_node, running_workers
+from spotrain.cli.drill_signals import undisturbed
+from spotrain.cli.drilling import Check
 from spotrain.cli.errors import NO_CLUSTER, UserError
 from spotrain.cli.job_view import JobView
 from spotrain.kinds import NODES, PODS
@@ -36,7 +39,7 @@ class ByAws:
     def plan(self, manner: Manner, seen: JobView, index: int | None) -> Strike:
         """Raises UserError also where the node is no spot instance of EC2, or nobody is logged
         in."""
-        from spotrain.clouds.interruption import connect, find_spot, instance_of
+        from spotrain.clouds.interruption import connect, find_spot, instance_of, template
 
         api = self.cluster.cluster
         workers = running_workers(seen.name, api.list_all(PODS))
@@ -47,15 +50,25 @@ class ByAws:
             instance = instance_of((node.get("spec") or {}).get("providerID", ""))
             arn = find_spot(connect("ec2", instance.region), instance)
         says = f"lets AWS take back {instance.id} under {chosen.node}, and {names(leaving)} with it"
-        return Strike(manner=manner, worker=chosen, leaving=leaving, says=says, instance=arn)
+        return Strike(
+            manner=manner,
+            worker=chosen,
+            leaving=leaving,
+            says=says,
+            instance=arn,
+            experiment=template(arn, self.role),
+        )
 
     @contextmanager
-    def struck(self, strike: Strike) -> Iterator[None]:
+    def struck(self, strike: Strike) -> Iterator[Check]:
         from spotrain.clouds.interruption import connect, interrupted
 
-        region = strike.instance.split(":")[3]
-        with _told(), interrupted(connect("fis", region), strike.instance, self.role):
-            yield
+        with _told():
+            fis = connect("fis", strike.instance.split(":")[3])
+            with interrupted(
+                fis, strike.instance, self.role, say=output.say, undisturbed=undisturbed
+            ) as experiment:
+                yield experiment.check
 
     def usd_per_hour(self, seen: JobView) -> float | None:
         return self.cluster.usd_per_hour(seen)

@@ -33,6 +33,8 @@ def _lines(strike: Strike) -> Iterator[str]:
     for call in (*strike.calls, *strike.undo):
         sent = call.document()
         yield f"  {sent['method']} {sent['path']}"
+    if strike.instance:
+        yield f"  aws fis create-experiment-template, start-experiment: {strike.instance}"
 
 
 def show(
@@ -63,12 +65,12 @@ def draw(outcomes: Sequence[Outcome], limits: Limits) -> "RenderableType":
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for column in ("kind", "worker", "ended by"):
         table.add_column(column, no_wrap=True)
-    for column in ("pause", "steps lost", "cost", "whole after"):
+    for column in ("pause", "steps lost", "cost", "whole in"):
         table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("")
+    table.add_column("", no_wrap=True)
     for outcome in outcomes:
         whole = outcome.whole_seconds
         table.add_row(

@@ -13,11 +13,15 @@ from spotrain.cli.drill_verdict import Outcome, goes_on, is_whole, worlds_ended
 from spotrain.cli.errors import CONFLICT, UserError
 from spotrain.cli.job_view import JobView, view
 from spotrain.cli.jobs import Jobs
+from spotrain.cli.refusals import NotAnswering
 from spotrain.cli.wording import span
 from spotrain.local.interruptions import Manner
 
 LOOK_SECONDS: Final = 1.0
 """Between two looks at the job; what is measured stands in its ledger, so none is missed."""
+
+
+Check = Callable[[], None]
 
 
 class Ground(Protocol):
@@ -36,11 +40,16 @@ class Ground(Protocol):
             UserError: there is no such worker, or this person may not.
         """
 
-    def struck(self, strike: Strike) -> AbstractContextManager[None]:
-        """Interrupts; on leaving, however that comes, what is not to stay is undone."""
+    def struck(self, strike: Strike) -> AbstractContextManager[Check]:
+        """Interrupts; on leaving, however that comes, what is not to stay is undone. What it
+        enters with raises UserError if the interruption itself has failed."""
 
     def usd_per_hour(self, seen: JobView) -> float | None:
         """What the job's nodes cost together; None: nobody has named a price."""
+
+
+def nothing_to_check() -> None:
+    """Of an interruption that was done when it was granted."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +61,7 @@ class Drill:
     worker: int | None
     timeout_seconds: float
     """For one interruption, until the job is whole again."""
+    look_seconds: float = LOOK_SECONDS
 
     def plan(self, manner: Manner) -> Strike:
         """Raises UserError: the job does not train, or cannot be interrupted so."""
@@ -69,11 +79,11 @@ class Drill:
         rate = self.ground.usd_per_hour(seen)
         output.say(f"{manner}: {strike.says}.")
         began = time.monotonic()
-        with ends_tidily(), self.ground.struck(strike):
-            trains = self._until(lambda seen: goes_on(seen, before.number), began, uid)
+        with ends_tidily(), self.ground.struck(strike) as check:
+            trains = self._until(lambda seen: goes_on(seen, before.number), began, uid, check)
         whole = trains and self._until(lambda seen: is_whole(seen, before), began, uid)
         seconds = time.monotonic() - began
-        last = self._look()
+        last = self._look(began)
         return Outcome(
             strike=strike,
             worlds=worlds_ended(last, before.number),
@@ -82,14 +92,30 @@ class Drill:
             problem="" if whole else self._not_whole(last),
         )
 
-    def _look(self) -> JobView:
-        return view(self.ground.jobs.get(self.name))
+    def _look(self, began: float | None = None) -> JobView:
+        """`began`: on the way, where an API server that is away for a while is waited for."""
+        while True:
+            try:
+                return view(self.ground.jobs.get(self.name))
+            except NotAnswering:
+                if began is None or self._is_over(began):
+                    raise
+            time.sleep(self.look_seconds)
 
-    def _until(self, holds: Callable[[JobView], bool], began: float, uid: str = "") -> bool:
+    def _is_over(self, began: float) -> bool:
+        return time.monotonic() - began >= self.timeout_seconds
+
+    def _until(
+        self,
+        holds: Callable[[JobView], bool],
+        began: float,
+        uid: str = "",
+        check: Check = nothing_to_check,
+    ) -> bool:
         """Whether it came to hold before the time was over. Raises UserError where the job has
         ended or gone."""
         while True:
-            seen = self._look()
+            seen = self._look(began)
             if has_ended(seen) or (uid and seen.document["metadata"]["uid"] != uid):
                 raise UserError(
                     f"{self.name} has ended ({seen.state}) before the drill had: nothing can be "
@@ -98,9 +124,10 @@ class Drill:
                 )
             if holds(seen):
                 return True
-            if time.monotonic() - began >= self.timeout_seconds:
+            if self._is_over(began):
                 return False
-            time.sleep(LOOK_SECONDS)
+            check()
+            time.sleep(self.look_seconds)
 
     def _not_whole(self, last: JobView) -> str:
         state = unsteady(last) or "is still in the world that was to be interrupted"

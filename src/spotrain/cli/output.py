@@ -53,8 +53,8 @@ def show(renderable: "RenderableType", *, width: int | None = WIDTH) -> None:
     console = Console(width=width or WIDEST)
     with console.capture() as captured:
         console.print(renderable)
-    lines = [line.rstrip() for line in captured.get().strip("\n").splitlines()]
-    print(*lines, sep="\n")
+    text = "\n".join(line.rstrip() for line in captured.get().splitlines())
+    print(text.strip("\n"))  # a table begins and ends with a line of blanks
 
 
 def say(text: str) -> None:

@@ -23,6 +23,13 @@ class Taken(UserError):
         super().__init__(message, exit_code=CONFLICT)
 
 
+class NotAnswering(UserError):
+    """Nothing was decided: whoever can wait may ask again."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, exit_code=NO_CLUSTER)
+
+
 class NotAllowed(UserError):
     """This person may not; the caller may do without."""
 
@@ -85,10 +92,9 @@ def refusal(request: Request, status: int, body: Any) -> UserError:
             )
         case 400 | 422:
             return UserError(f"the API server refuses {request.what}: {message}", exit_code=USAGE)
-    return UserError(
+    return NotAnswering(
         f"the API server at {request.server} answers {status}: {message or 'nothing'}. It may be "
-        "starting or overloaded; try again in a minute.",
-        exit_code=NO_CLUSTER,
+        "starting or overloaded; try again in a minute."
     )
 
 

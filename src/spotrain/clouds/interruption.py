@@ -7,7 +7,7 @@ https://docs.aws.amazon.com/fis/latest/userguide/fis-actions-reference.html
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,7 +17,9 @@ from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[impor
 from spotrain.clouds.aws import LOG_IN, LOGGED_OUT, PATIENCE, line
 from spotrain.clouds.zones import aws_region
 
+SERVICE: Final = "AWS Fault Injection Service"
 ACTION: Final = "aws:ec2:send-spot-instance-interruptions"
+ACTION_NAME: Final = "interrupt"
 NOTICE: Final = "PT2M"
 """The least that the action takes, and what EC2 gives."""
 START_SECONDS: Final = 120.0
@@ -25,7 +27,11 @@ START_SECONDS: Final = 120.0
 LOOKS: Final = (0.5, 8.0)
 """Seconds between the first two looks at it, and the most: each wait is twice the one before."""
 BEGUN: Final = ("running", "completed")
-OVER: Final = ("failed", "stopped", "stopping", "cancelled")
+OVER: Final = ("failed", "stopped", "stopping", "cancelled", "skipped")
+HINT: Final = (
+    "Its role interrupts nodes of spot pools of its own stack only: compare --role with pulumi "
+    "stack output drillRole."
+)
 
 
 class NotInterrupted(Exception):
@@ -71,7 +77,8 @@ def find_spot(ec2: Any, instance: Instance) -> str:
                 )
             if seen["State"]["Name"] == "running":
                 owner = reservation["OwnerId"]
-                return f"arn:aws:ec2:{instance.region}:{owner}:instance/{instance.id}"
+                where = f"{ec2.meta.partition}:ec2:{instance.region}:{owner}"
+                return f"arn:{where}:instance/{instance.id}"
     raise NotInterrupted(f"{instance.id} does not run any more. Next: kubectl get nodes.")
 
 
@@ -90,7 +97,7 @@ def template(arn: str, role: str) -> dict[str, Any]:
             }
         },
         "actions": {
-            "interrupt": {
+            ACTION_NAME: {
                 "actionId": ACTION,
                 "parameters": {"durationBeforeInterruption": NOTICE},
                 "targets": {"SpotInstances": "worker"},
@@ -100,51 +107,107 @@ def template(arn: str, role: str) -> dict[str, Any]:
     }
 
 
+@dataclass
+class Experiment:
+    """One that was started: whether it still does what it was started for."""
+
+    fis: Any
+    id: str
+    sleep: Callable[[float], None]
+    _asked_at: float = 0.0
+
+    def await_begin(self) -> None:
+        """Until EC2 has taken the request, which alone shows that the role may make it."""
+        seconds, waited = LOOKS[0], 0.0
+        while self._state() not in BEGUN:
+            if waited >= START_SECONDS:
+                raise NotInterrupted(f"the experiment {self.id} has not begun. {HINT}")
+            self.sleep(seconds)
+            waited += seconds
+            seconds = min(2 * seconds, LOOKS[1])
+
+    def check(self) -> None:
+        """Asks AWS, unless it was asked a moment ago. Raises NotInterrupted where it has failed."""
+        now = time.monotonic()
+        if now - self._asked_at >= LOOKS[1]:
+            self._asked_at = now
+            self._state()
+
+    def _state(self) -> str:
+        """Of its one action: the experiment runs before that has done anything."""
+        with _told(SERVICE):
+            told = self.fis.get_experiment(id=self.id)["experiment"]
+        action = told.get("actions", {}).get(ACTION_NAME, {}).get("state", {})
+        for state in (told["state"], action):
+            if state.get("status") in OVER:
+                raise NotInterrupted(
+                    f"the experiment {self.id} is {state['status']}: "
+                    f"{state.get('reason') or 'AWS says no reason'}. {HINT}"
+                )
+        return str(action.get("status", ""))
+
+
 @contextmanager
 def interrupted(
-    fis: Any, arn: str, role: str, *, sleep: Callable[[float], None] = time.sleep
-) -> Iterator[None]:
+    fis: Any,
+    arn: str,
+    role: str,
+    *,
+    say: Callable[[str], None],
+    undisturbed: Callable[[], AbstractContextManager[None]] = nullcontext,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[Experiment]:
     """Enters when AWS has begun to interrupt the instance.
 
     On leaving, the experiment's template is removed; if it is left by an exception, the experiment
     is stopped too, which holds back what has not been sent yet.
 
+    Args:
+        say: hears what is left in the account, and how it is removed.
+        undisturbed: a context in which no signal cuts off what is to be undone.
+
     Raises:
         NotInterrupted: nobody is logged in, a right is missing, or the experiment failed.
     """
-    with _told("AWS Fault Injection Service"):
+    with _told(SERVICE):
         made = fis.create_experiment_template(**template(arn, role))["experimentTemplate"]["id"]
-    experiment = ""
+    started = ""
     try:
-        with _told("AWS Fault Injection Service"):
-            experiment = fis.start_experiment(experimentTemplateId=made)["experiment"]["id"]
-            _await_begin(fis, experiment, sleep)
-        yield
+        with _told(SERVICE):
+            started = fis.start_experiment(experimentTemplateId=made)["experiment"]["id"]
+        experiment = Experiment(fis, started, sleep)
+        experiment.await_begin()
+        yield experiment
     except BaseException:
-        if experiment:
-            with suppress(ClientError, BotoCoreError):
-                fis.stop_experiment(id=experiment)
+        if started:
+            with undisturbed():
+                _stop(fis, started, say)
         raise
     finally:
-        with suppress(ClientError, BotoCoreError):
+        with (
+            undisturbed(),
+            _left(f"its template {made}", f"delete-experiment-template {made}", say),
+        ):
             fis.delete_experiment_template(id=made)
 
 
-def _await_begin(fis: Any, experiment: str, sleep: Callable[[float], None]) -> None:
-    seconds, waited = LOOKS[0], 0.0
-    while True:
-        state = fis.get_experiment(id=experiment)["experiment"]["state"]
-        if state["status"] in BEGUN:
-            return
-        if state["status"] in OVER or waited >= START_SECONDS:
-            raise NotInterrupted(
-                f"the experiment {experiment} is {state['status']}: "
-                f"{state.get('reason') or 'AWS says no reason'}. Its role interrupts nodes of spot "
-                "pools of its own stack only: compare --role with pulumi stack output drillRole."
-            )
-        sleep(seconds)
-        waited += seconds
-        seconds = min(2 * seconds, LOOKS[1])
+def _stop(fis: Any, experiment: str, say: Callable[[str], None]) -> None:
+    with _left(f"the experiment {experiment}", f"stop-experiment {experiment}", say):
+        try:
+            fis.stop_experiment(id=experiment)
+        except (fis.exceptions.ValidationException, fis.exceptions.ResourceNotFoundException):
+            return  # it has ended by itself
+        say(f"stopped the experiment {experiment}; a notice that EC2 has sent already stays.")
+
+
+@contextmanager
+def _left(what: str, command: str, say: Callable[[str], None]) -> Iterator[None]:
+    """Says what could not be undone, so that the fault before it is not hidden by this one."""
+    verb, _, id = command.partition(" ")
+    try:
+        yield
+    except (ClientError, BotoCoreError) as error:
+        say(f"{what} is left in AWS: {line(error)} Next: aws fis {verb} --id {id}")
 
 
 _STEPS: Final = {

@@ -40,12 +40,23 @@ def report(observed: Observed, now: datetime, *, last: bool = False) -> Report:
     if before is None or seen.number > before.number:
         world = WorldStatus(seen.number, seen.size, seen.since, seen.step)
         growths += before is not None and seen.size > before.size
-    if progress and progress.step == seen.step:
+    begins = _begins(observed, seen)
+    if progress and progress.step == seen.step and not begins:
         return Report(world, progress, growths)
     fresh_until = progress and progress.at + timedelta(seconds=REFRESH_SECONDS)
-    if fresh_until and now < fresh_until and world == before and not last:
+    if fresh_until and now < fresh_until and world == before and not (last or begins):
         return Report(world, progress, growths, look_again=fresh_until)
     return Report(world, _progress(seen, now), growths)
+
+
+def _begins(observed: Observed, seen: WorldView) -> bool:
+    """Has a world done its first step since the ledger was written? It ends the pause before it,
+    and whoever waits for the end of an interruption need not wait for the next refresh as well."""
+    newest = observed.status.history[-1:]
+    return any(
+        entry.number == chapter.number and entry.first_step_at is None and chapter.first_step_at
+        for entry, chapter in zip(newest, seen.chapters[-1:], strict=False)
+    )
 
 
 def _progress(seen: WorldView, now: datetime) -> Progress:

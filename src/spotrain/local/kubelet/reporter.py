@@ -4,9 +4,10 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Any
 
-from spotrain.controller.kube import FAULTS, Conflict, Kube, NotFound
+from spotrain.controller.kube import FAULTS, Conflict, Kube, KubeError, NotFound
 from spotrain.controller.mirror import backoff
 from spotrain.kinds import PODS
 from spotrain.local.kubelet.differences import differs
@@ -73,7 +74,15 @@ class Reporter:
             except (NotFound, Conflict):
                 return  # the pod is gone, and its deletion is on its way here
             except FAULTS as fault:
+                if _names_another(fault):
+                    return
                 pause = next(pauses)
                 name = self.pod["metadata"]["name"]
                 logger.warning("%s: %r; again in %.1f s", name, fault, pause)
                 await asyncio.sleep(pause)
+
+
+def _names_another(fault: Exception) -> bool:
+    """A pod of the same name has come: the status was to change what of a pod never changes."""
+    is_refused = isinstance(fault, KubeError) and fault.status == HTTPStatus.UNPROCESSABLE_ENTITY
+    return is_refused and "metadata.uid" in str(fault)
