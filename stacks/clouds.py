@@ -14,9 +14,16 @@ Tags = Mapping[str, str]
 MODULES: Mapping[str, str] = {
     "aws": "stacks.aws.support",
     "existing": "stacks.existing.support",
+    "gcp": "stacks.gcp.support",
 }
 """Cloud -> the module whose SUPPORT serves it. Only the one that a stack names is imported, so
 that nobody needs the packages of a cloud that they do not use."""
+SCHEMAS: Mapping[str, tuple[str, str]] = {
+    "aws": ("stacks.aws.schema", "AwsSettings"),
+    "existing": ("stacks.existing.schema", "ExistingSettings"),
+    "gcp": ("stacks.gcp.schema", "GcpSettings"),
+}
+"""Cloud -> module and class of its settings, which need nobody's packages."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,4 +50,11 @@ class CloudSupport:
 def support(cloud: str) -> CloudSupport:
     """What a cloud brings; `cloud` is a key of MODULES."""
     found: CloudSupport = import_module(MODULES[cloud]).SUPPORT
+    return found
+
+
+def settings_class(cloud: str) -> type[PlatformSettings]:
+    """What may be set on a cloud, for those who build nothing there."""
+    module, name = SCHEMAS[cloud]
+    found: type[PlatformSettings] = getattr(import_module(module), name)
     return found

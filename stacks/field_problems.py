@@ -1,13 +1,13 @@
 """A field that pydantic refuses, as a Problem in the words of the stack file."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from stacks import wording
+from stacks import clouds, wording
 from stacks.clouds import CloudSupport
 from stacks.examples import where_to_look
 from stacks.problems import UNSET, Problem, dotted, unknown_setting
@@ -42,6 +42,8 @@ def _problem(entry: Mapping[str, Any], model: type[BaseModel], example: str) -> 
     if entry["type"] == "extra_forbidden":
         owner = _model_at(model, location[:-1])
         known = owner.model_fields if owner else ()
+        if others := _clouds_that_know(location, model):
+            return _of_another_cloud(path, entry["input"], others, known)
         return unknown_setting(path, wording.written(entry["input"]), str(location[-1]), known)
     field = _field_at(model, location)
     missing = entry["type"] == "missing" or _left_empty(entry, field)
@@ -55,6 +57,25 @@ def _problem(entry: Mapping[str, Any], model: type[BaseModel], example: str) -> 
         rule=rule,
         reason=reason(field.description if field else None),
         next_step=specific or _hint(field, "next") or next_step,
+    )
+
+
+def _clouds_that_know(location: Location, model: type[BaseModel]) -> list[str]:
+    """The other clouds that have a setting of this name in this place."""
+    others = [cloud for cloud in clouds.SCHEMAS if clouds.settings_class(cloud) is not model]
+    owners = {cloud: _model_at(clouds.settings_class(cloud), location[:-1]) for cloud in others}
+    return [c for c, owner in owners.items() if owner and location[-1] in owner.model_fields]
+
+
+def _of_another_cloud(
+    path: str, value: object, others: Sequence[str], known: Iterable[str]
+) -> Problem:
+    return Problem(
+        path=path,
+        value=wording.written(value),
+        rule=f"a setting of cloud: {' and '.join(others)}, and of no other",
+        reason="a stack is built on one cloud, and what another one has would change nothing there",
+        next_step=f"remove it; here it may be {', '.join(sorted(known))}",
     )
 
 

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from pydantic import BaseModel
+
 from stacks import clouds
-from stacks.platform_schema import PlatformSettings
+from stacks.field_problems import section_in
 from stacks.problems import UNSET, Problem, suggestion, unknown_setting
 
 FIELD = "cloud"
@@ -43,15 +45,24 @@ def _named(given: object) -> str | None:
 
 
 def _by_settings(settings: Mapping[str, object]) -> str | None:
-    """The cloud whose own settings are there, as opposed to those that all clouds have."""
-    shared = PlatformSettings.model_fields.keys()
-    counts = {
-        cloud: len((clouds.support(cloud).settings.model_fields.keys() - shared) & settings.keys())
-        for cloud in clouds.MODULES
-    }
+    """The cloud that knows most of what is there, at any depth."""
+    counts = {cloud: _known(clouds.settings_class(cloud), settings) for cloud in clouds.SCHEMAS}
     most = max(counts.values())
     likely = [cloud for cloud, count in counts.items() if count == most]
     return likely[0] if len(likely) == 1 else None
+
+
+def _known(section: type[BaseModel], given: Mapping[str, object]) -> int:
+    """How many settings of this name the section has, and the sections in it."""
+    fields = section.model_fields
+    found = [(fields[name], value) for name, value in given.items() if name in fields]
+    total = len(found)
+    for field, value in found:
+        inner = section_in(field.annotation)
+        for part in value if isinstance(value, list) else [value]:
+            if inner and isinstance(part, Mapping):
+                total += _known(inner, part)
+    return total
 
 
 def _wrong(given: object) -> Problem:

@@ -26,12 +26,14 @@ def jobs_have_a_namespace_of_their_own(settings: PlatformSettings) -> Iterator[P
     why = TAKEN.get(name)
     if name.startswith(KUBERNETES):
         why = "the cluster's own services are there"
+    if name.startswith(f"{contract.SYSTEM_NAMESPACE}-"):
+        why = "what the platform rests on is there"
     if why:
         yield Problem(
             path="jobs.namespace",
             value=name,
             rule=f"a namespace of its own: not {', '.join(TAKEN)}, nor one that begins with "
-            f"{KUBERNETES}",
+            f"{KUBERNETES} or {contract.SYSTEM_NAMESPACE}",
             reason=f"{why}, and researchers, quotas and network policies would reach all of it",
             next_step=f"leave it out ({contract.JOB_NAMESPACE}), or name it after the team",
         )

@@ -25,6 +25,7 @@ SIGNATURE = "4dabf18193072939515e22adb298388d"
 SECRET = "1b47061264138c4ac30d75fd1eb44270"
 RESOURCE = "5cf8f73096256a8f31e491e813e4eb8e"
 MASK = "[secret]"
+ANSWERS = "stacks/stand_ins.py"
 
 
 @dataclass(kw_only=True)
@@ -160,6 +161,10 @@ class _Monitor(sdk.MockMonitor):
         with _event_loop():
             return super().RegisterResource(request)  # type: ignore[no-untyped-call]
 
+    def ReadResource(self, request: Any) -> Any:
+        with _event_loop():
+            return super().ReadResource(request)  # type: ignore[no-untyped-call]
+
     def Invoke(self, request: Any) -> Any:
         with _event_loop():
             return super().Invoke(request)  # type: ignore[no-untyped-call]
@@ -208,21 +213,26 @@ class _Answers(sdk.Mocks):
         self.region = "us-east-1"
 
     def new_resource(self, args: sdk.MockResourceArgs) -> tuple[str, dict[str, Any]]:
+        if args.resource_id:  # asked for, not made
+            return args.resource_id, self._found(args.typ)
         self.current.registration.inputs = plain(args.inputs)
-        if args.typ == "pulumi:providers:aws":
+        if args.typ in ("pulumi:providers:aws", "pulumi:providers:gcp"):
             self.region = args.inputs["region"]
         if args.typ == "eks:index:Cluster":
             return "", {**args.inputs, "eksCluster": self.current.control_plane}
         state = stand_ins.outputs_of(args.typ, args.name, args.inputs, self.region)
         return stand_ins.id_of(args.typ, args.name, state), state
 
+    def _found(self, kind: str) -> dict[str, Any]:
+        if kind not in stand_ins.FOUND:
+            raise LookupError(f"no stand-in for a {kind} that exists; add one to {ANSWERS}")
+        return dict(stand_ins.FOUND[kind])
+
     def call(self, args: sdk.MockCallArgs) -> dict[str, Any]:  # type: ignore[override]
         with self._lock:
             self._recording.invokes.append({"token": args.token, "args": plain(args.args)})
         if args.token not in stand_ins.ANSWERS:
-            raise LookupError(
-                f"no stand-in answer for {args.token}; add one to stacks/stand_ins.py"
-            )
+            raise LookupError(f"no stand-in answer for {args.token}; add one to {ANSWERS}")
         return dict(stand_ins.ANSWERS[args.token])
 
 

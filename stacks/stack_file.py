@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from stacks import yaml_text
-from stacks.clouds import MODULES, support
+from stacks.clouds import MODULES, settings_class
 from stacks.problems import KEY, NAMESPACE, SETTINGS, UNSET, Problem, SettingsError, suggestion
 from stacks.wording import written
 
@@ -120,7 +120,7 @@ def _known_settings(settings: object) -> frozenset[str]:
     """The names that stand below the key of the settings; of the cloud that is named there."""
     cloud = settings.get("cloud") if isinstance(settings, dict) else None
     clouds = [cloud] if isinstance(cloud, str) and cloud in MODULES else MODULES
-    return frozenset(name for each in clouds for name in support(each).settings.model_fields)
+    return frozenset(name for each in clouds for name in settings_class(each).model_fields)
 
 
 def _at_the_top(top: Mapping[str, object], known: frozenset[str]) -> Iterator[Problem]:

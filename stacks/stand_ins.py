@@ -15,6 +15,8 @@ def outputs_of(kind: str, name: str, inputs: Mapping[str, Any], region: str) -> 
         service = kind.split(":")[1].split("/")[0]
         state.setdefault("arn", f"arn:aws:{service}:{region}:{ACCOUNT}:{name}")
         state.setdefault("name", name)
+    if kind.startswith("gcp:"):
+        state.setdefault("name", name)
     if kind.startswith("kubernetes:"):
         state["metadata"] = {"name": name, **(state.get("metadata") or {})}
     extra = EXTRA.get(kind)
@@ -42,6 +44,11 @@ def _repository(name: str, region: str) -> Outputs:
     return {"repositoryUrl": f"{host}/{name}", "registryId": ACCOUNT}
 
 
+def _service_account(name: str, region: str) -> Outputs:
+    email = f"{name}@example-research.iam.gserviceaccount.com"
+    return {"email": email, "member": f"serviceAccount:{email}"}
+
+
 EXTRA: Mapping[str, Callable[[str, str], Outputs]] = {
     "aws:efs/fileSystem:FileSystem": _file_system,
     "aws:efs/mountTarget:MountTarget": lambda name, region: {"ipAddress": f"ip-of-{name}"},
@@ -53,7 +60,20 @@ EXTRA: Mapping[str, Callable[[str, str], Outputs]] = {
     },
     "aws:ec2/vpc:Vpc": lambda name, region: {"ownerId": ACCOUNT},
     "aws:ec2/launchTemplate:LaunchTemplate": lambda name, region: {"latestVersion": 1},
+    "gcp:container/cluster:Cluster": lambda name, region: {
+        "endpoint": "192.0.2.1",
+        "masterAuth": {"clusterCaCertificate": "Y2VydGlmaWNhdGU="},
+        "controlPlaneEndpointsConfig": {
+            "dnsEndpointConfig": {"endpoint": f"gke-0000.{region}.gke.example"}
+        },
+    },
+    "gcp:serviceaccount/account:Account": _service_account,
+    "gcp:projects/serviceIdentity:ServiceIdentity": _service_account,
+    "kubernetes:core/v1:PersistentVolumeClaim": lambda name, region: {
+        "spec": {"volumeName": f"volume-of-{name}"}
+    },
     "random:index/randomPassword:RandomPassword": lambda name, region: {"result": "not-real"},
+    "random:index/randomString:RandomString": lambda name, region: {"result": "0a1b2c"},
     "docker-build:index:Image": lambda name, region: {"digest": DIGEST},
 }
 
@@ -76,5 +96,15 @@ ANSWERS: Mapping[str, Outputs] = {
         "userName": "AWS",
         "password": "not-a-real-password",
     },
+    "gcp:organizations/getClientConfig:getClientConfig": {"accessToken": "not-a-real-token"},
+    "gcp:organizations/getProject:getProject": {"number": ACCOUNT},
 }
 """Look-ups that the program makes. One that is not here raises, so nothing asks a cloud unseen."""
+
+FOUND: Mapping[str, Outputs] = {
+    # What Filestore's driver makes for a claim.
+    "kubernetes:core/v1:PersistentVolume": {
+        "spec": {"csi": {"volumeAttributes": {"ip": "192.0.2.2", "volume": "vol1"}}}
+    },
+}
+"""What the program finds: things that others have made, by their type."""

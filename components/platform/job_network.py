@@ -3,8 +3,8 @@
 Everything is refused that no policy allows. These policies hold for every pod of the namespace; who
 may connect to a worker says the policy that the controller makes for each job: its siblings.
 
-On clusters whose pod network applies policies only after a pod has begun (Amazon's does, by
-default, one to two seconds later), a pod's first moments are open. So nothing here is the only lock
+On clusters whose pod network applies policies only after a pod has begun (some do, one to two
+seconds later), a pod's first moments are open. So nothing here is the only lock
 on a door: the node's metadata answers one hop only, and the coordinator asks for a token. And a
 worker reaches its siblings and the coordinator as long after its start as their side needs to learn
 its address; agents try again until then.

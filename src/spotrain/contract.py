@@ -49,6 +49,17 @@ GPU_TAINT_VALUE: Final = "present"
 GPU_TAINT_EFFECT: Final = "NoSchedule"
 TAINT_LEAVING: Final = f"{DOMAIN}/leaving"
 """Put on a node that is about to go (effect NoSchedule): its workers leave it at once, saving."""
+NOTICE_TAINTS: Final = frozenset(
+    {
+        TAINT_LEAVING,
+        "ToBeDeletedByClusterAutoscaler",
+        "cloud.google.com/impending-node-termination",
+        "karpenter.sh/disrupted",
+    }
+)
+"""By which a cloud, or whoever removes nodes, says that one is about to go."""
+NOTICE_PREFIXES: Final = ("aws-node-termination-handler/",)
+"""How such taints begin, where they are several."""
 
 # --- Names of the platform's objects in a cluster ---------------------------------------------
 SYSTEM_NAMESPACE: Final = "spotrain-system"

@@ -4,7 +4,16 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from stacks.pages import clouds, command_line, configuration, cost, elasticjob, identities, readme
+from stacks.pages import (
+    clouds,
+    command_line,
+    configuration,
+    cost,
+    elasticjob,
+    identities,
+    identities_gcp,
+    readme,
+)
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES: Mapping[str, Callable[[], str]] = {
@@ -14,6 +23,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "stack-cost.md": cost.page,
     "elasticjob.md": elasticjob.page,
     "identities.md": identities.page,
+    "identities-gcp.md": identities_gcp.page,
     "../README.md": readme.page,
 }
 

@@ -34,7 +34,7 @@ def page() -> str:
     """The whole page."""
     parts = [HEAD]
     for cloud in clouds.MODULES:
-        model = clouds.support(cloud).settings
+        model = clouds.settings_class(cloud)
         parts.append(f"## cloud: {cloud}\n\n{_text(model.__doc__)}\n")
         parts.extend(_sections(model, cloud, ()))
     return "\n".join(parts)

@@ -5,21 +5,24 @@ from dataclasses import replace
 from stacks.aws.storage_costs import IMAGENET, bursting_read_hours, gpus_usd, places
 from stacks.bill import HOURS_PER_MONTH, Bill
 from stacks.clouds import support
-from stacks.pages.stacks import QUARRY, aws_stacks, recording_of, settings_of
+from stacks.pages.stacks import QUARRIES, recording_of, settings_of, stacks_on
+from stacks.preview import ROOT
 from stacks.preview_view import numbers_by_type, worst_case
 
 PACKED_FILES = 1500
+CLOUDS = {"aws": "AWS", "gcp": "Google Cloud"}
+"""Cloud that bills -> what it is called."""
 HEAD = """# What a stack costs
 
 What each stack file costs: by the month while nobody trains, and by the GPU hour while somebody
 does. `make preview STACK=<stack>` says the same of your own file. Prices are list prices from
-`stacks/aws/gpus.yaml` and `stacks/aws/services.yaml`, with their dates; spot prices move, and the
-stack's price refresher keeps the live ones in the ConfigMap `spotrain-prices`. What a job costs is
-in [cost.md](cost.md).
+`stacks/<cloud>/gpus.yaml` and `stacks/<cloud>/services.yaml`, with their dates; spot prices move,
+and the stack's price refresher keeps the live ones in the ConfigMap `spotrain-prices`. What a job
+costs is in [cost.md](cost.md).
 
 This page is written by `make config-reference`.
 """
-TAIL = """## Who pays for what
+TAIL = """## Who pays for what, on AWS
 
 Every resource carries the tags `project` and `stack`, every GPU node also `pool`. They show in
 Cost Explorer once they are activated as cost-allocation tags, which only the payer account may do,
@@ -33,7 +36,7 @@ $ aws ce update-cost-allocation-tags-status --cost-allocation-tags-status \\
 `budget.scope: stack` counts by that tag: before it is active such a budget stays at $0 and warns
 nobody. `scope: account`, the default, needs nothing.
 
-## What to turn off first
+## What to turn off first, on AWS
 
 1. **NAT per zone** (`network.nat: single`): the largest saving of a small stack; a loss of that
    zone cuts the nodes of the others off.
@@ -53,15 +56,18 @@ A job that is `suspend`ed costs nothing but its bytes; a stack without jobs cost
 def page() -> str:
     """The whole page."""
     parts = [HEAD]
-    for stack in aws_stacks():
-        settings, bill = settings_of(stack), bill_of(stack)
-        quarry = stack == QUARRY.stem
-        name = "every option switched on" if quarry else stack
-        file = "stacks/aws/everything.yaml" if quarry else f"stacks/Pulumi.{stack}.yaml"
-        parts.append(f"## {name}\n\n`{file}`: {support(settings.cloud).place(settings)}.\n")
-        parts.append(_fixed(bill))
-        parts.append(_pools(bill))
-    parts.append("## With use\n\n" + "\n".join(f"- {note}" for note in bill.usage) + "\n")
+    for cloud, title in CLOUDS.items():
+        parts.append(f"# On {title}\n")
+        for stack in stacks_on(cloud):
+            settings, bill = settings_of(stack), bill_of(stack)
+            quarry = QUARRIES.get(stack)
+            name = f"every option of {title} switched on" if quarry else stack
+            file = quarry.relative_to(ROOT) if quarry else f"stacks/Pulumi.{stack}.yaml"
+            parts.append(f"## {name}\n\n`{file}`: {support(settings.cloud).place(settings)}.\n")
+            parts.append(_fixed(bill))
+            parts.append(_pools(bill))
+        notes = "\n".join(f"- {note}" for note in bill.usage)
+        parts.append(f"## With use, on {title}\n\n{notes}\n")
     parts.append(_example())
     parts.append(TAIL)
     return "\n".join(parts)
@@ -78,7 +84,8 @@ def _example() -> str:
             f"{packed.usd_per_run:,.2f} |"
         )
     head = (
-        f"## Where a data set lies\n\n{IMAGENET.dataset_gb:.0f} GB in {IMAGENET.files:,} files, "
+        f"## Where a data set lies, on AWS\n\n{IMAGENET.dataset_gb:.0f} GB in "
+        f"{IMAGENET.files:,} files, "
         f"read in {IMAGENET.epochs} epochs, with a checkpoint of {IMAGENET.checkpoint_gb} GB every "
         f"{IMAGENET.checkpoint_minutes:.0f} minutes, on {IMAGENET.nodes} nodes for "
         f"{IMAGENET.hours:.0f} hours. The nodes themselves cost "

@@ -7,18 +7,17 @@ from typing import Any
 
 import pytest
 
-from stacks.aws.schema import AwsSettings
 from stacks.pages.stacks import recording_of, settings_of
 from stacks.platform_schema import PlatformSettings
 from stacks.recorder import Recording, Registration, record
 from stacks.stack_file import stack_names
+from tests.stack.invariants.registry import version_of
 
 with warnings.catch_warnings():
     # It deprecates one of its own classes as it is imported; we use another one.
     warnings.simplefilter("ignore", DeprecationWarning)
     import pulumi_eks  # noqa: F401
 
-NEWEST = "1.36"
 TAGS = {"project": "spotrain", "stack": "test"}
 Build = Callable[[Callable[[], object]], Recording]
 
@@ -44,7 +43,7 @@ def settings(stack: str) -> PlatformSettings:
 @pytest.fixture
 def kubernetes_version(settings: PlatformSettings) -> str:
     """The version whose API server must accept the stack's objects."""
-    return settings.cluster.version if isinstance(settings, AwsSettings) else NEWEST
+    return version_of(settings)
 
 
 @pytest.fixture

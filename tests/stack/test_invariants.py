@@ -9,46 +9,75 @@ import yaml
 
 from components.aws import policies
 from components.aws.nodes import gpu_pool
-from stacks.pages.stacks import QUARRY, config_of, recording_of, settings_of
+from stacks.pages.stacks import GCP_QUARRY, QUARRIES, QUARRY, config_of, recording_of, settings_of
 from stacks.preview import ROOT, run_program
 from stacks.stack_file import stack_names
-from tests.stack.invariants import aws_names, aws_nodes, aws_security, platform  # noqa: F401
+from tests.stack.invariants import (
+    aws_names,  # noqa: F401
+    aws_nodes,  # noqa: F401
+    aws_security,  # noqa: F401
+    gcp_nodes,  # noqa: F401
+    gcp_security,  # noqa: F401
+    platform,  # noqa: F401
+)
 from tests.stack.invariants.changes import Mutation
 from tests.stack.invariants.mutations import MUTATIONS
-from tests.stack.invariants.registry import AWS, EVERY_CLOUD, Built
+from tests.stack.invariants.registry import AWS, EVERY_CLOUD, GCP, Built
+from tests.stack.invariants.table import ABSENT, COLUMNS
 
 
 def built(stack: str) -> Built:
     return Built(name=stack, settings=settings_of(stack), recording=recording_of(stack))
 
 
-STACKS = (*stack_names(), QUARRY.stem)
-CHECKS = {**EVERY_CLOUD, **AWS}
+STACKS = (*stack_names(), *QUARRIES)
+CHECKS = {
+    "aws": {**EVERY_CLOUD, **AWS},
+    "gcp": {**EVERY_CLOUD, **GCP},
+    "existing": EVERY_CLOUD,
+}
+WHOLE = {"aws": QUARRY.stem, "gcp": GCP_QUARRY}
+"""Cloud -> the stack with every option, whose recording is broken."""
 ON_A_CLOUD = [
     pytest.param(stack, check, id=f"{check}-{stack}")
-    for check in CHECKS
     for stack in STACKS
-    if check in EVERY_CLOUD or settings_of(stack).cloud == "aws"
+    for check in CHECKS[settings_of(stack).cloud]
 ]
 
 
 @pytest.mark.parametrize(("stack", "check"), ON_A_CLOUD)
 def test_it_holds(stack: str, check: str) -> None:
-    assert list(CHECKS[check](built(stack))) == []
+    assert list(CHECKS[settings_of(stack).cloud][check](built(stack))) == []
 
 
-@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: f"{m.invariant}: {m.what}")
-def test_a_broken_source_is_noticed(mutation: Mutation) -> None:
-    whole = built(QUARRY.stem)
+@pytest.mark.parametrize(
+    ("cloud", "mutation"),
+    [
+        pytest.param(cloud, mutation, id=f"{cloud}: {mutation.invariant}: {mutation.what}")
+        for cloud, mutations in MUTATIONS.items()
+        for mutation in mutations
+    ],
+)
+def test_a_broken_source_is_noticed(cloud: str, mutation: Mutation) -> None:
+    whole = built(WHOLE[cloud])
     broken = Built(
         name=whole.name, settings=whole.settings, recording=copy.deepcopy(whole.recording)
     )
     mutation.change(broken.recording)
-    assert list(CHECKS[mutation.invariant](broken)) != []
+    assert list(CHECKS[cloud][mutation.invariant](broken)) != []
 
 
 def test_every_invariant_has_a_mutation() -> None:
-    assert {mutation.invariant for mutation in MUTATIONS} == CHECKS.keys()
+    broken = {cloud: {m.invariant for m in mutations} for cloud, mutations in MUTATIONS.items()}
+    assert broken == {"aws": CHECKS["aws"].keys(), "gcp": GCP.keys()}
+
+
+@pytest.mark.parametrize("cloud", COLUMNS)
+def test_what_holds_on_one_cloud_holds_on_the_others_or_there_is_a_reason(cloud: str) -> None:
+    """The invariants as a table, with a column a cloud."""
+    everywhere = {promise for column in COLUMNS.values() for promise in column}
+    assert COLUMNS[cloud].keys().isdisjoint(ABSENT[cloud])
+    assert COLUMNS[cloud].keys() | ABSENT[cloud].keys() == everywhere
 
 
 LINES: list[tuple[str, Any, str, Callable[[Any], Any]]] = [
@@ -91,12 +120,13 @@ def test_a_wrong_line_of_the_program_is_noticed(
     monkeypatch.setattr(module, name, wrong(getattr(module, name)))
     recording = run_program(ROOT / "__main__.py", "dev", config_of("dev"))
     wrong_built = Built(name="dev", settings=settings_of("dev"), recording=recording)
-    assert list(CHECKS[invariant](wrong_built)) != []
+    assert list(CHECKS["aws"][invariant](wrong_built)) != []
 
 
-def test_the_quarry_switches_every_option_on() -> None:
+@pytest.mark.parametrize("quarry", QUARRIES)
+def test_a_quarry_switches_every_option_on(quarry: str) -> None:
     """What the shipped stacks leave off is tested all the same."""
-    document = yaml.safe_load(QUARRY.read_text())
+    document = yaml.safe_load(QUARRIES[quarry].read_text())
     off = [path for path, value in leaves(document) if value in (False, 0, None, [], "none")]
     assert off == []
 

@@ -95,7 +95,7 @@ def test_a_wrong_pool_hides_nothing_of_the_next() -> None:
     ]
 
 
-@pytest.mark.parametrize("cloud", ["asw", "AWS", "gcp", None, 5, ["aws"]])
+@pytest.mark.parametrize("cloud", ["asw", "AWS", "azure", None, 5, ["aws"]])
 def test_a_wrong_cloud_hides_nothing(cloud: object) -> None:
     document = {**shipped("dev"), "cloud": cloud, "region": "mars"}
     assert {"cloud", "region"} <= set(paths_of(document))
@@ -109,7 +109,7 @@ def test_a_misspelled_cloud_hides_nothing() -> None:
 
 
 def test_of_settings_that_could_be_any_clouds_only_the_cloud_is_told() -> None:
-    assert paths_of({"cloud": "gcp", "jobs": {"namespace": "vision"}}) == ["cloud"]
+    assert paths_of({"cloud": "azure", "jobs": {"namespace": "vision"}}) == ["cloud"]
 
 
 def test_what_a_misspelled_setting_was_to_say_is_not_taken_for_unsaid() -> None:

@@ -20,7 +20,7 @@ NODE_REASONS: Final = frozenset(
         "NodeLost",
         "Preempting",
         # A kubelet whose machine shuts down ends its pods with these, and leaves them where they
-        # are: on GKE nobody deletes them.
+        # are: in some clouds nobody deletes them.
         "NodeShutdown",
         "Shutdown",
         "Terminated",

@@ -15,15 +15,6 @@ from spotrain import contract
 from spotrain.controller.model import NodeView, Observed, PodView, Taint
 from spotrain.job import ElasticJob
 
-NOTICE_TAINTS: Final = frozenset(
-    {
-        contract.TAINT_LEAVING,
-        "ToBeDeletedByClusterAutoscaler",
-        "cloud.google.com/impending-node-termination",
-        "karpenter.sh/disrupted",
-    }
-)
-NOTICE_PREFIXES: Final = ("aws-node-termination-handler/",)
 KEEPS_OFF: Final = ("NoSchedule", "NoExecute")
 
 
@@ -50,7 +41,7 @@ def _notice(node: NodeView) -> Taint | None:
 
 
 def _announces_the_end(taint: Taint) -> bool:
-    is_known = taint.key in NOTICE_TAINTS or taint.key.startswith(NOTICE_PREFIXES)
+    is_known = taint.key in contract.NOTICE_TAINTS or taint.key.startswith(contract.NOTICE_PREFIXES)
     return is_known and taint.effect in KEEPS_OFF
 
 

@@ -1,8 +1,8 @@
 """What the cluster-autoscaler says of pods: its events, read.
 
 It tells of each pod that waits for a node whether it has ordered one (TriggeredScaleUp) or why not
-(NotTriggerScaleUp); on GKE also when an order failed (FailedScaleUp). The wording is that of
-releases 1.35 and 1.36 (docs/decisions/0003-autoscaler.md).
+(NotTriggerScaleUp); in some clouds also when an order failed (FailedScaleUp). The wording is that
+of releases 1.35 and 1.36 (docs/decisions/0003-autoscaler.md).
 """
 
 from collections.abc import Mapping

@@ -3,13 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import yaml
-
 from components.aws.nodes.node_template import NODE_TEMPLATE
 from spotrain import contract
 from stacks.aws.instances import gpu_catalog
 from stacks.recorder import Registration
-from tests.stack.invariants.registry import Built, on_aws
+from tests.stack.invariants.registry import Built, offered_pools, on_aws, workloads
 
 GROUP, TAG = "aws:eks/nodeGroup:NodeGroup", "aws:autoscaling/tag:Tag"
 TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
@@ -25,12 +23,6 @@ def scaling_tags(built: Built, group: Registration) -> dict[str, str]:
     name = f"eks-{group.name}-0000"
     tags = [tag.inputs for tag in built.of_type(TAG)]
     return {t["tag"]["key"]: t["tag"]["value"] for t in tags if t["autoscalingGroupName"] == name}
-
-
-def offered_pools(built: Built) -> list[dict[str, Any]]:
-    config = built.named("elastic-jobs-pools").inputs
-    pools: list[dict[str, Any]] = yaml.safe_load(config["data"][contract.POOLS_KEY])
-    return pools
 
 
 @on_aws
@@ -161,8 +153,7 @@ def nodes_wait_for_what_they_need_to_join(built: Built) -> Iterator[str]:
 @on_aws
 def every_workload_waits_for_a_node_to_run_on(built: Built) -> Iterator[str]:
     """So that a destroy removes pods while there is still a node to stop them on."""
-    kinds = ("apps/v1:Deployment", "apps/v1:StatefulSet", "batch/v1:Job", "batch/v1:CronJob")
-    for workload in built.of_type(*(f"kubernetes:{kind}" for kind in kinds)):
+    for workload in workloads(built):
         if not any(urn.endswith("::managers-group") for urn in workload.depends_on):
             yield f"{workload.name} may be made before, and removed after, the managers"
 

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from kubernetes_validate import ValidationError, validate
 
 from components.manifest import ADMISSION, OPERATOR
-from stacks.aws.schema import AwsSettings
 from stacks.recorder import MASK, STACK_TYPE
-from tests.stack.invariants.registry import Built, on_every_cloud, pod_of, strings
+from tests.stack.invariants.registry import Built, on_every_cloud, pod_of, strings, version_of
 
-NEWEST = "1.36"
 CONTROLLER = "elastic-jobs-controller"
 
 
@@ -85,8 +83,7 @@ def what_pods_of_jobs_may_not_ask_for_is_refused_in_their_namespace(built: Built
 
 @on_every_cloud
 def every_object_is_valid_at_the_clusters_version(built: Built) -> Iterator[str]:
-    settings = built.settings
-    version = settings.cluster.version if isinstance(settings, AwsSettings) else NEWEST
+    version = version_of(built.settings)
     for resource in built.objects():
         if OPERATOR in resource.type:
             continue  # of a kind that comes with the metrics

@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import yaml
+
+from spotrain import contract
 from stacks.platform_schema import PlatformSettings
 from stacks.recorder import Recording, Registration
 
@@ -47,6 +50,14 @@ class Built:
 Check = Callable[[Built], Iterable[str]]
 EVERY_CLOUD: dict[str, Check] = {}
 AWS: dict[str, Check] = {}
+GCP: dict[str, Check] = {}
+NEWEST = "1.36"
+
+
+def version_of(settings: PlatformSettings) -> str:
+    """The version whose API server must accept the stack's objects."""
+    cluster = getattr(settings, "cluster", None)
+    return str(cluster.version) if cluster else NEWEST
 
 
 def on_every_cloud(check: Check) -> Check:
@@ -59,6 +70,25 @@ def on_aws(check: Check) -> Check:
     """Holds for stacks on AWS."""
     AWS[check.__name__] = check
     return check
+
+
+def on_gcp(check: Check) -> Check:
+    """Holds for stacks on Google Cloud."""
+    GCP[check.__name__] = check
+    return check
+
+
+def offered_pools(built: Built) -> list[dict[str, Any]]:
+    """The pools as jobs are told of them."""
+    config = built.named("elastic-jobs-pools").inputs
+    pools: list[dict[str, Any]] = yaml.safe_load(config["data"][contract.POOLS_KEY])
+    return pools
+
+
+def workloads(built: Built) -> list[Registration]:
+    """Whatever runs pods that are no DaemonSet's."""
+    kinds = ("apps/v1:Deployment", "apps/v1:StatefulSet", "batch/v1:Job", "batch/v1:CronJob")
+    return built.of_type(*(f"kubernetes:{kind}" for kind in kinds))
 
 
 def strings(value: object) -> Iterator[str]:

@@ -1,0 +1,1 @@
+"""The control plane, and who may talk to it."""

@@ -1,0 +1,1 @@
+"""Managers and GPU pools."""

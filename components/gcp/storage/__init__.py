@@ -1,0 +1,1 @@
+"""The shared file system, and a bucket."""

@@ -1,0 +1,182 @@
+"""What Google Cloud hands to the platform, and what it is made of."""
+
+import copy
+import json
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from components.cloud import Cloud, CsiVolume, Person
+from components.gcp.cluster.access import person
+from components.gcp.cluster.kubeconfig import kubeconfig
+from components.gcp.storage.file_server import handle
+from components.gcp.storage.folders import MAKE_FOLDERS
+from spotrain import contract
+from spotrain.job import parse_pools
+from stacks import schema
+from stacks.clouds import support
+from stacks.gcp.costs import bill
+from stacks.pages.stacks import GCP_QUARRY, config_of, recording_of, settings_of
+from stacks.preview_view import numbers_by_type
+from stacks.recorder import MASK, Recording
+
+SHIPPED: dict[str, Any] = config_of("gcp")["settings"]
+IMAGES = {
+    "build": False,
+    "training": f"example/training@sha256:{'0' * 64}",
+    "controller": f"example/controller@sha256:{'1' * 64}",
+}
+Made = Callable[..., tuple[Cloud, Recording]]
+
+
+@pytest.fixture
+def made(build: Any) -> Made:
+    """The cloud that the shipped file, with these sections, hands to the platform."""
+
+    def run(**sections: Any) -> tuple[Cloud, Recording]:
+        document = {**copy.deepcopy(SHIPPED), "images": IMAGES, **sections}
+        settings = schema.parse(document, source="x")
+        clouds: list[Cloud] = []
+        recording = build(
+            lambda: clouds.append(
+                support("gcp").build(settings, {"project": "spotrain", "stack": "Team.One"})
+            )
+        )
+        return clouds[0], recording
+
+    return run
+
+
+def test_spot_nodes_leave_a_worker_105_seconds_and_others_what_it_asks(find: Any) -> None:
+    config = find.one(
+        recording_of(GCP_QUARRY), "kubernetes:core/v1:ConfigMap", "elastic-jobs-pools"
+    )
+    pools = parse_pools(config.inputs["data"][contract.POOLS_KEY])
+    told = {pool.name: (pool.capacity, pool.notice_seconds) for pool in pools}
+    assert told["t4"] == (contract.CAPACITY_SPOT, 105)
+    assert told["t4-on-demand"] == (contract.CAPACITY_ON_DEMAND, 300)
+
+
+def test_shared_tree_and_archive_are_two_folders_of_one_file_system(made: Made) -> None:
+    cloud, recording = made()
+    (shared,) = cloud.volumes
+    assert isinstance(shared.source, CsiVolume)
+    assert isinstance(cloud.archive.source, CsiVolume)
+    assert shared.folders == (contract.DATA_DIR, contract.OUTPUT_DIR)
+    assert len(recording.of_type("kubernetes:core/v1:PersistentVolumeClaim")) == 1
+    (kind,) = recording.of_type("kubernetes:storage.k8s.io/v1:StorageClass")
+    assert kind.inputs["parameters"]["tier"] == "standard"
+    assert kind.inputs["parameters"]["network"] == "network-vpc"
+    assert kind.inputs["allowedTopologies"][0]["matchLabelExpressions"][0]["values"] == [
+        "us-central1-a"
+    ]
+
+
+def test_two_folders_of_one_server_are_two_volumes_to_a_node() -> None:
+    assert handle("192.0.2.2", "shared") != handle("192.0.2.2", "archive")
+
+
+def test_a_server_that_is_there_is_used_and_none_is_made(made: Made) -> None:
+    server = {"address": "10.9.9.9", "path": "/exports/team/"}
+    _, recording = made(storage={"server": server})
+    assert recording.of_type("kubernetes:storage.k8s.io/v1:StorageClass") == []
+    (whole,) = recording.of_type("kubernetes:core/v1:PersistentVolume")
+    csi = whole.inputs["spec"]["csi"]
+    assert csi["volumeAttributes"] == {"ip": "10.9.9.9", "volume": "exports/team"}
+
+
+def test_folders_are_made_once_for_the_user_of_our_images(tmp_path: Path) -> None:
+    words = [f"{tmp_path}/shared:0775", f"{tmp_path}/archive:0700"]
+    command = [sys.executable, "-c", MAKE_FOLDERS, str(os.getuid()), *words]
+    for _ in range(2):
+        subprocess.run(command, check=True)
+    modes = {each.name: stat.S_IMODE(each.stat().st_mode) for each in tmp_path.iterdir()}
+    assert modes == {"shared": 0o775, "archive": 0o700}
+
+
+def test_given_images_are_used_and_no_repository_is_made(made: Made) -> None:
+    cloud, recording = made()
+    assert cloud.images.training == IMAGES["training"]
+    assert recording.of_type("docker-build:index:Image") == []
+    assert recording.of_type("gcp:artifactregistry/repository:Repository") == []
+
+
+def test_labels_are_as_google_takes_them(made: Made) -> None:
+    _, recording = made()
+    (provider,) = recording.of_type("pulumi:providers:gcp")
+    labels = json.loads(provider.inputs["defaultLabels"])
+    assert labels == {"project": "spotrain", "stack": "team-one"}
+
+
+def test_people_get_in_by_two_permissions_and_are_named_in_the_cluster(find: Any) -> None:
+    recording = recording_of(GCP_QUARRY)
+    role = find.one(recording, "gcp:projects/iAMCustomRole:IAMCustomRole", "cluster-access-entry")
+    assert role.inputs["permissions"] == ["container.clusters.connect", "container.clusters.get"]
+    bindings = [
+        body
+        for body in find.objects(recording).values()
+        if body["kind"].endswith("RoleBinding") and body["metadata"]["name"].endswith("-by-name")
+    ]
+    subjects = {(s["kind"], s["name"]) for body in bindings for s in body["subjects"]}
+    assert subjects == {("User", "grace@example.com"), ("Group", "research@example.com")}
+    places = {body["metadata"].get("namespace") for body in bindings}
+    assert places == {None, "elastic-job", "kube-system", contract.SYSTEM_NAMESPACE}
+
+
+@pytest.mark.parametrize(
+    ("principal", "known"),
+    [
+        ("user:ada@example.com", Person(kind="User", name="ada@example.com")),
+        ("group:team@example.com", Person(kind="Group", name="team@example.com")),
+        (
+            "serviceAccount:ci@p.iam.gserviceaccount.com",
+            Person(kind="User", name="ci@p.iam.gserviceaccount.com"),
+        ),
+    ],
+)
+def test_a_principal_is_known_to_the_cluster_by_its_address(principal: str, known: Person) -> None:
+    assert person(principal) == known
+
+
+@pytest.mark.parametrize("authority", [None, "Y2VydA=="])
+def test_a_kubeconfig_holds_no_credential(authority: str | None) -> None:
+    text = kubeconfig(cluster="mine", server="https://mine.gke.example", authority=authority)
+    document = json.loads(text)
+    (user,) = document["users"]
+    assert user["user"].keys() == {"exec"}
+    (cluster,) = document["clusters"]
+    assert ("certificate-authority-data" in cluster["cluster"]) is (authority is not None)
+
+
+@pytest.mark.parametrize(
+    ("access", "login"), [({"dns": True}, True), ({"cidrs": ["198.51.100.0/24"]}, False)]
+)
+def test_the_login_goes_the_way_that_is_open(
+    made: Made, access: dict[str, Any], login: bool
+) -> None:
+    _, recording = made(network={"api_access": access})
+    (plane,) = recording.of_type("gcp:container/cluster:Cluster")
+    endpoints = plane.inputs["controlPlaneEndpointsConfig"]
+    assert endpoints["dnsEndpointConfig"]["allowExternalTraffic"] is login
+    assert endpoints["ipEndpointsConfig"]["enabled"] is not login
+    (provider,) = recording.of_type("pulumi:providers:kubernetes")
+    assert provider.inputs["kubeconfig"] == MASK
+
+
+def test_the_bill_is_the_sum_of_what_idles() -> None:
+    settings = settings_of("gcp")
+    found = bill(settings, numbers_by_type(recording_of("gcp")))  # type: ignore[arg-type]
+    lines = {line.what: line.usd_per_month for line in found.fixed}
+    assert lines["GKE control plane, zonal"] == 73.0
+    assert lines["Managers, e2-standard-2"] == pytest.approx(2 * 0.06701 * 730, abs=0.01)
+    assert lines["Filestore, basic-hdd"] == 16.0
+    assert lines["NAT gateway, for the managers"] == pytest.approx(5.69, abs=0.01)
+    assert found.usd_per_month == pytest.approx(sum(lines.values()), abs=0.01)
+    prices = {pool.pool: (pool.spot_usd_per_hour, pool.most_nodes) for pool in found.pools}
+    assert prices == {"l4-spot": (0.3973, 24), "t4-spot": (0.242, 24)}
