@@ -8,7 +8,7 @@ import pulumi
 import pulumi_gcp as gcp
 import pulumi_random as random
 
-from components.cloud import Cloud, Endpoint, ImageReferences
+from components.cloud import Cloud, Endpoint, ImageReferences, StoragePrices, Terms
 from components.gcp.budget import Budget, BudgetArgs, BudgetShape
 from components.gcp.cluster.cluster import Cluster, ClusterArgs, ClusterShape
 from components.gcp.images import Images, ImagesArgs
@@ -41,6 +41,8 @@ APIS = (
     "storage",
 )
 BUDGET_API = "billingbudgets"
+IDLE_MINUTES = {"BALANCED": 10}
+"""Profile of GKE's autoscaler -> how long an idle node stays, where Google says so."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,6 +146,11 @@ class GcpCloud(pulumi.ComponentResource):
                 "nodeAccount": account.email,
                 **storage.outputs,
             },
+            terms=Terms(
+                idle_minutes=IDLE_MINUTES.get(args.cluster.autoscaling_profile),
+                # Filestore is billed by its size alone.
+                storage=StoragePrices(read_usd_per_gb=0.0, written_usd_per_gb=0.0),
+            ),
         )
         self.register_outputs({})
 
