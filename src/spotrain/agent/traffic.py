@@ -1,7 +1,7 @@
 """What a worker's pod has read from and written to the shared volume, as the kernel counts it.
 
 The kernel counts for each mounted file system, not for each process or pod. Where a volume's driver
-mounts it anew for each pod, through a proxy of that mount on the node's loopback (EFS, which
+mounts it anew for each pod, through a proxy of that mount on the node's loopback (one that
 encrypts that way), the count is the pod's own. Pods that share one mount of a file server would
 each count what all of them move, so such mounts are left out: then nobody knows.
 """
