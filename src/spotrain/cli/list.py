@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -59,10 +60,10 @@ def show_table(rows: Sequence[JobRow]) -> None:
     if not rows:
         output.say(NONE)
         return
-    from rich.console import Console
-
-    width = Console().width if sys.stdout.isatty() else None
-    output.show(tabulate(in_order(rows), datetime.now(UTC), width=width), width=width)
+    width = get_terminal_size().columns if sys.stdout.isatty() else None
+    head, *lines = tabulate(in_order(rows), datetime.now(UTC), width=width)
+    typer.secho(head, bold=True)
+    print(*lines, sep="\n")
 
 
 def show_changes(changes: Iterator[Sequence[JobRow]]) -> None:
@@ -89,15 +90,15 @@ def _redraw(changes: Iterator[Sequence[JobRow]]) -> None:
 
 def draw(rows: Sequence[JobRow], console: "Console") -> "RenderableType":
     """As many of the newest jobs as the terminal is high."""
-    from rich.console import Group
     from rich.text import Text
 
     if not rows:
         return Text(NONE)
     room = max(1, console.height - HEAD_LINES)
-    table = tabulate(in_order(rows)[-room:], datetime.now(UTC), width=console.width)
     older = len(rows) - room
-    return Group(Text(f"{older:,} older, then:"), table) if older > 0 else table
+    lines = tabulate(in_order(rows)[-room:], datetime.now(UTC), width=console.width)
+    remark = [f"{older:,} older ones are not shown"] if older > 0 else []
+    return Text("\n".join([*remark, *lines]))
 
 
 def _tell(changes: Iterator[Sequence[JobRow]]) -> None:

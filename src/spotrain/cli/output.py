@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 WIDTH: Final = 80
 """Columns of a table where the output is no terminal; every table fits them."""
-WIDEST: Final = 10_000
 
 
 def answer(
@@ -42,15 +41,14 @@ def write(value: Any, form: Format) -> None:
         print(yaml.safe_dump(value, sort_keys=False), end="")
 
 
-def show(renderable: "RenderableType", *, width: int | None = WIDTH) -> None:
-    """For people: colours on a terminal, the same text without them elsewhere, there `width` wide;
-    None: as wide as it gets."""
+def show(renderable: "RenderableType") -> None:
+    """For people: colours on a terminal, the same text without them elsewhere."""
     from rich.console import Console
 
     if sys.stdout.isatty():
         Console().print(renderable)
         return
-    console = Console(width=width or WIDEST)
+    console = Console(width=WIDTH)
     with console.capture() as captured:
         console.print(renderable)
     text = "\n".join(line.rstrip() for line in captured.get().splitlines())
