@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from spotrain.archive import code, layout
+from spotrain.archive import code, layout, tarballs
 from spotrain.archive.client import Client
 from spotrain.archive.errors import NotFound, Refused, Unavailable
 from spotrain.archive.folder import Folder
@@ -240,7 +240,7 @@ def test_more_than_the_limits_is_refused(
     client: Client, output: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(code, "UNPACKED_BYTES", 10_000)
+        patched.setattr(tarballs, "UNPACKED_BYTES", 10_000)
         with pytest.raises(Refused, match="unpacked it is more"):
             send(client, packed({"a": b"\0" * 20_000}))
     with monkeypatch.context() as patched:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from spotrain.archive.code import ENTRIES, PACKED_BYTES, UNPACKED_BYTES, unpack
+from spotrain.archive.code import PACKED_BYTES
+from spotrain.archive.tarballs import ENTRIES, UNPACKED_BYTES, unpack
 from spotrain.cli.code import Limits, choose_files, packed_code
 from spotrain.cli.errors import UserError
 

@@ -33,6 +33,7 @@ NOT_FOR_RESEARCHERS = {"GPU plugin": "warn", "spot prices": "warn"}
 async def person(namespace: Namespace, tmp_path: Path) -> AsyncIterator[Person]:
     """A researcher of a platform that is whole."""
     kube = namespace.kube
+    await keep_archive(namespace)  # before the rules, by which nobody else may have its label
     await admit_researchers(namespace)
     await offer_pools(kube)
     await namespace.claim(contract.VOLUME_CLAIM)
@@ -68,6 +69,23 @@ async def person(namespace: Namespace, tmp_path: Path) -> AsyncIterator[Person]:
             await remove(kube, *shared)
 
 
+async def keep_archive(namespace: Namespace) -> None:
+    """Its pod, of the controller's image and ready."""
+    container = {"name": "archive", "image": "example/controller@sha256:1"}
+    metadata = {"name": "archive", "labels": {"app.kubernetes.io/name": contract.ARCHIVE_NAME}}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": {"containers": [container]},
+    }
+    await namespace.kube.create(kinds.PODS, namespace.name, pod)
+    ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+    await namespace.kube.patch(
+        kinds.PODS, namespace.name, "archive", {"status": ready}, subresource="status"
+    )
+
+
 async def set_phase(namespace: Namespace, phase: str) -> None:
     status, name = {"status": {"phase": phase}}, contract.VOLUME_CLAIM
     await namespace.kube.patch(kinds.CLAIMS, namespace.name, name, status, subresource="status")
@@ -88,7 +106,7 @@ async def verdicts(person: Person, code: int) -> dict[str, str]:
 async def test_a_researcher_of_a_whole_platform_passes(person: Person) -> None:
     found = await verdicts(person, code=0)
     assert {"kubeconfig", "rights", "clock", "job definition", "controller"} <= found.keys()
-    assert {"pools", "autoscaler", "storage"} <= found.keys()
+    assert {"pools", "autoscaler", "storage", "archive"} <= found.keys()
     assert {check: v for check, v in found.items() if v != "pass"} == NOT_FOR_RESEARCHERS
 
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from spotrain import contract
 from spotrain.clouds.account import Account, Quota, Subnet
 from spotrain.clouds.answers import Refused
 from spotrain.doctor import Finding, Verdict, gravest
 from spotrain.doctor.account import check_account
-from spotrain.doctor.vcpus import families, find_quota
+from spotrain.doctor.vcpus import families, find_quota, managers_of
 from spotrain.job import Pool
 from tests.doctor.answers import (
     DENIED,
@@ -27,6 +28,7 @@ from tests.doctor.answers import (
     SPOT_STANDARD,
     THROTTLED,
     TYPES,
+    VCPUS,
     ZONES,
     account,
     pool,
@@ -196,3 +198,30 @@ def test_the_gravest_finding_is_the_verdict() -> None:
     assert gravest(found(account())) is Verdict.passed
     assert gravest(found(account(quotas=DENIED))) is Verdict.warn
     assert gravest(found(account(quotas=DENIED, has_spot_role=False))) is Verdict.fail
+
+
+ON_DEMAND_STANDARD = Quota(
+    "L-1216C47A", "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances", 6
+)
+
+
+@pytest.mark.parametrize(("nodes", "verdict"), [(2, "pass"), (3, "warn")])
+def test_the_managers_quota_has_room_for_one_more_while_they_are_updated(
+    nodes: int, verdict: str
+) -> None:
+    answers = account(quotas=(*QUOTAS, ON_DEMAND_STANDARD), vcpus={**VCPUS, "m7i-flex.large": 2})
+    told = list(check_account(answers, [pool()], {"m7i-flex.large": nodes}))
+    (finding,) = (each for each in told if each.check == "quota of the managers")
+    assert str(finding.verdict) == verdict
+    assert ("--quota-code L-1216C47A --desired-value 8" in finding.fix) == (verdict == "warn")
+
+
+def test_managers_are_known_by_their_role_and_type() -> None:
+    labels = {contract.LABEL_ROLE: contract.ROLE_MANAGER, contract.LABEL_INSTANCE_TYPE: "m7i.large"}
+    nodes: list[dict[str, Any]] = [
+        {"metadata": {"name": "a", "labels": labels}},
+        {"metadata": {"name": "b", "labels": labels}},
+        {"metadata": {"name": "gpu", "labels": {contract.LABEL_ROLE: contract.ROLE_WORKER}}},
+        {"metadata": {"name": "bare"}},
+    ]
+    assert managers_of(nodes) == {"m7i.large": 2}

@@ -13,12 +13,14 @@ from spotrain.doctor.access import check_clock, check_right, check_user
 from spotrain.doctor.autoscaling import check_autoscaler
 from spotrain.doctor.laptop import GIB, Laptop, check_laptop
 from spotrain.doctor.platform import (
+    check_archive,
     check_controller,
     check_definition,
     check_gpu_plugin,
     check_pools,
     check_prices,
     check_storage,
+    controller_image,
 )
 from spotrain.explain.autoscaler import read_autoscaler
 from spotrain.job import Price
@@ -79,6 +81,39 @@ def test_the_controller_must_run(found: dict[str, Any], verdict: Verdict, said: 
     finding = check_controller(found)
     assert finding.verdict is verdict
     assert said in finding.said
+
+
+def archive(ready: str = "True", **metadata: Any) -> dict[str, Any]:
+    return {
+        "metadata": {"name": "spotrain-archive-1", **metadata},
+        "spec": {"containers": [{"image": "registry/controller@sha256:1"}]},
+        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": ready}]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("pods", "verdict", "said"),
+    [
+        ([archive()], PASS, "of the controller's version"),
+        ([archive("False"), archive()], PASS, "ready"),
+        ([archive("False")], WARN, "is Running and not ready"),
+        ([archive(deletionTimestamp="2026-01-01T00:00:00Z")], WARN, "no pod of it is in jobs"),
+        ([], WARN, "logs, code and the whole ledger"),
+    ],
+)
+def test_an_archive_that_is_away_keeps_no_job_from_running(
+    pods: list[Any], verdict: Verdict, said: str
+) -> None:
+    image = controller_image(deployment())
+    found = check_archive(pods, "jobs", controller_image=image)
+    assert found.verdict is verdict
+    assert said in found.said
+
+
+def test_an_archive_of_another_version_than_the_controller_is_told() -> None:
+    found = check_archive([archive()], "jobs", controller_image="registry/controller@sha256:2")
+    assert (found.verdict, "not the controller's image" in found.said) == (WARN, True)
+    assert check_archive([archive()], "jobs", controller_image="").verdict is PASS
 
 
 def claim(phase: str) -> dict[str, Any]:

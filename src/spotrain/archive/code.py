@@ -10,20 +10,18 @@ import os
 import re
 import secrets
 import shutil
-import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO, Final
 
 from spotrain import contract
 from spotrain.archive.confinement import opened_below
 from spotrain.archive.errors import NotFound, Refused
+from spotrain.archive.tarballs import unpack
 from spotrain.checkpoints.store.directory import sync_folder
 
 PACKED_BYTES: Final = 100 * 1000 * 1000
-UNPACKED_BYTES: Final = 1000 * 1000 * 1000
-ENTRIES: Final = 50_000
 STALE_SECONDS: Final = 3600.0
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _BEGUN: Final = ".begun-"
@@ -106,41 +104,3 @@ def sweep(output: Path, now: float) -> None:
         for left in place.glob(f"{_BEGUN}*"):
             if now - left.lstat().st_mtime > STALE_SECONDS:
                 shutil.rmtree(left, ignore_errors=True)
-
-
-def unpack(packed: IO[bytes], folder: Path) -> None:
-    """Files, folders and links that stay inside. Raises Refused."""
-    try:
-        with tarfile.open(fileobj=packed, mode="r|gz") as archive:
-            size = 0
-            for number, member in enumerate(archive, 1):
-                size += member.size
-                if number > ENTRIES or size > UNPACKED_BYTES:
-                    raise Refused(
-                        f"unpacked it is more than {ENTRIES} files or "
-                        f"{UNPACKED_BYTES // 10**9} GB; leave data and results out."
-                    )
-                _check(member)
-                archive.extract(member, folder, filter="data")
-    except tarfile.FilterError as error:
-        raise Refused(f"{error}: such an entry is not taken; send plain files.") from None
-    except (tarfile.TarError, EOFError, ValueError) as error:
-        raise Refused(f"what was sent is no whole .tar.gz ({error}); send it again.") from None
-    except OSError as error:
-        if error.errno is None:  # gzip's own: no compressed data, a wrong checksum
-            raise Refused(f"what was sent is no whole .tar.gz ({error}); send it again.") from None
-        raise
-
-
-def _check(member: tarfile.TarInfo) -> None:
-    """Beyond what tarfile's filter looks at: links go down only, so that no chain leads out."""
-    if not (member.isreg() or member.isdir() or member.issym()):
-        raise Refused(
-            f"{member.name!r} is no file, folder or symbolic link; send plain files only."
-        )
-    target = PurePosixPath(member.linkname)
-    if member.issym() and (target.is_absolute() or ".." in target.parts):
-        raise Refused(
-            f"{member.name!r} links to {member.linkname!r}, which is not below its own folder; "
-            "send a copy of what it links to."
-        )

@@ -1,9 +1,10 @@
 """The cloud account behind a cluster: which one it is, and what `spotrain doctor` asks of it."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from types import MappingProxyType
 
 from lightkube.config.kubeconfig import KubeConfig
 from lightkube.core.exceptions import ConfigError
@@ -68,8 +69,12 @@ def ask_cloud(
     images: Iterable[str],
     where: Whereabouts,
     provider_ids: Iterable[str] = (),
+    managers: Mapping[str, int] = MappingProxyType({}),
 ) -> list[Finding]:
-    """Findings on the account in which the pools' machines are rented."""
+    """Findings on the account in which the pools' machines are rented.
+
+    `managers`: instance type -> how many there are.
+    """
     rented = [pool for pool in pools if pool.instance_types]
     if not rented:
         return []
@@ -82,11 +87,15 @@ def ask_cloud(
     if region is None:
         said = f"not looked at: neither AWS nor Google Cloud has the zones {', '.join(zones)}."
         return [warn("cloud account", said, "name the region by --region, if it is AWS")]
-    return list(_ask_aws(rented, region, images, where))
+    return list(_ask_aws(rented, region, images, where, managers))
 
 
 def _ask_aws(
-    pools: Sequence[Pool], region: str, images: Iterable[str], where: Whereabouts
+    pools: Sequence[Pool],
+    region: str,
+    images: Iterable[str],
+    where: Whereabouts,
+    managers: Mapping[str, int],
 ) -> Iterator[Finding]:
     try:
         from spotrain.clouds import aws_account
@@ -100,10 +109,10 @@ def _ask_aws(
         aws_account.clients(region, profile=profile),
         region=region,
         cluster=where.cluster or "",
-        types=sorted({each for pool in pools for each in pool.instance_types}),
+        types=sorted({*managers, *(each for pool in pools for each in pool.instance_types)}),
         images=images,
     )
-    yield from check_account(answers, pools)
+    yield from check_account(answers, pools, managers)
 
 
 def _ask_google(

@@ -129,5 +129,6 @@ def _there(
             images=preflight.images,
             where=where,
             provider_ids=preflight.provider_ids,
+            managers=preflight.managers,
         )
     return findings

@@ -1,18 +1,20 @@
 """What `spotrain doctor` asks of a cluster."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final, TypeVar
 
 from spotrain import contract, kinds
+from spotrain.cli.archive import LABEL as ARCHIVE
 from spotrain.cli.cluster import Cluster
 from spotrain.cli.platform import SELF_REVIEWS
 from spotrain.cli.refusals import NotAllowed, NotThere
 from spotrain.doctor import access, platform
 from spotrain.doctor.autoscaling import check_autoscaler
 from spotrain.doctor.finding import Finding, warn
+from spotrain.doctor.vcpus import managers_of
 from spotrain.explain.autoscaler import CONFIGMAP, NAMESPACE, read_autoscaler
 from spotrain.job import InvalidDocument, Pool, Price, parse_pools, parse_prices
 from spotrain.kinds import Kind, Object
@@ -33,6 +35,8 @@ class Preflight:
     images: list[str] = field(default_factory=list)
     provider_ids: list[str] = field(default_factory=list)
     """Of the nodes, as their cloud names them."""
+    managers: Mapping[str, int] = field(default_factory=dict)
+    """Instance type -> how many nodes of the cluster's own services are of it."""
 
     def check(self) -> Iterator[Finding]:
         """Raises UserError: the cluster was not reached."""
@@ -60,8 +64,17 @@ class Preflight:
         yield from self._judge("job definition", definition, platform.check_definition)
         deployment = self._one(kinds.DEPLOYMENTS, contract.CONTROLLER_NAME, SYSTEM)
         yield from self._judge("controller", deployment, platform.check_controller)
-        if deployment:
-            self.images.append(platform.controller_image(deployment))
+        image = platform.controller_image(deployment or {})
+        if image:
+            self.images.append(image)
+        archives = self._several(kinds.PODS, self.cluster.namespace, labels=ARCHIVE)
+        yield from self._judge(
+            "archive",
+            archives,
+            lambda pods: platform.check_archive(
+                pods, self.cluster.namespace, controller_image=image
+            ),
+        )
         found = self._one(kinds.CONFIG_MAPS, contract.POOLS_CONFIGMAP, SYSTEM)
         yield from self._judge("pools", found, self._read_pools)
         prices = self._one(kinds.CONFIG_MAPS, contract.PRICES_CONFIGMAP, SYSTEM)
@@ -84,6 +97,7 @@ class Preflight:
         self.provider_ids = [
             name for node in nodes or () if (name := (node.get("spec") or {}).get("providerID"))
         ]
+        self.managers = managers_of(nodes or ())
         yield platform.check_gpu_plugin(daemon_set, nodes or (), self.pools)
 
     def _one(self, kind: Kind, name: str, namespace: str) -> Object | None:
@@ -95,9 +109,9 @@ class Preflight:
         except NotAllowed:
             return None
 
-    def _several(self, kind: Kind, namespace: str) -> Sequence[Object] | None:
+    def _several(self, kind: Kind, namespace: str, labels: str = "") -> Sequence[Object] | None:
         try:
-            return self.cluster.list_all(kind, namespace=namespace)
+            return self.cluster.list_all(kind, namespace=namespace, labels=labels)
         except NotAllowed:
             return None
 

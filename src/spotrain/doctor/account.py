@@ -1,22 +1,29 @@
 """Checks of the cloud account: who asks, and what the account may have where the pools want it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
+from types import MappingProxyType
 from typing import Final, TypeVar
 
 from spotrain import contract
 from spotrain.clouds.account import Account
 from spotrain.clouds.answers import Answer, Refused
 from spotrain.doctor.finding import Finding, fail, passed, warn
-from spotrain.doctor.vcpus import check_quotas
+from spotrain.doctor.vcpus import check_managers, check_quotas
 from spotrain.job import Pool
 
 LOG_IN: Final = "aws sso login, or set AWS_PROFILE"
 T = TypeVar("T")
 
 
-def check_account(account: Account, pools: Sequence[Pool]) -> Iterator[Finding]:
-    """Everything that an account can be asked. Nobody logged in: that alone is told."""
+def check_account(
+    account: Account, pools: Sequence[Pool], managers: Mapping[str, int] = MappingProxyType({})
+) -> Iterator[Finding]:
+    """Everything that an account can be asked. Nobody logged in: that alone is told.
+
+    `managers`: instance type -> how many there are.
+    """
     rented = [pool for pool in pools if pool.instance_types]
     yield _identity(account)
     if isinstance(account.identity, Refused) and account.identity.is_logged_out:
@@ -29,7 +36,10 @@ def check_account(account: Account, pools: Sequence[Pool]) -> Iterator[Finding]:
             "vCPU quotas",
             account.vcpus,
             "ec2:DescribeInstanceTypes",
-            lambda vcpus: check_quotas(quotas, vcpus, rented, region=account.region),
+            lambda vcpus: chain(
+                check_quotas(quotas, vcpus, rented, region=account.region),
+                check_managers(quotas, vcpus, managers, region=account.region),
+            ),
         ),
     )
     if any(pool.capacity == contract.CAPACITY_SPOT for pool in rented):

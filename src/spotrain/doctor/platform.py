@@ -57,7 +57,29 @@ def check_controller(deployment: Object) -> Finding:
 
 
 def controller_image(deployment: Object) -> str:
-    pod = ((deployment.get("spec") or {}).get("template") or {}).get("spec") or {}
+    return _image(((deployment.get("spec") or {}).get("template") or {}).get("spec") or {})
+
+
+def check_archive(pods: Sequence[Object], namespace: str, *, controller_image: str) -> Finding:
+    """By its pods, which whoever forwards a port to it may see. `controller_image`: empty where it
+    is not known; both are made of one image."""
+    check, fix = "archive", f"kubectl -n {namespace} describe deployment {contract.ARCHIVE_NAME}"
+    staying = [pod for pod in pods if not pod["metadata"].get("deletionTimestamp")]
+    without = "Jobs run; logs, code and the whole ledger are out of reach."
+    if not staying:
+        return warn(check, f"no pod of it is in {namespace}. {without}", PULUMI)
+    ready = [pod for pod in staying if _is_ready(pod)]
+    if not ready:
+        phase = (staying[0].get("status") or {}).get("phase", "Pending")
+        return warn(check, f"its pod is {phase} and not ready. {without}", fix)
+    image = _image(ready[0].get("spec") or {})
+    if controller_image and image != controller_image:
+        said = f"it runs {image}, not the controller's image: one of them was not updated."
+        return warn(check, said, PULUMI)
+    return passed(check, "it is ready, and of the controller's version.")
+
+
+def _image(pod: Object) -> str:
     return next((str(each.get("image", "")) for each in pod.get("containers") or ()), "")
 
 
@@ -141,10 +163,15 @@ def _below(schema: Object, name: str) -> Object:
 
 def _lacks_gpus(node: Object, pools: Sequence[Pool]) -> bool:
     name = (node["metadata"].get("labels") or {}).get(contract.LABEL_POOL)
-    conditions = (node.get("status") or {}).get("conditions") or ()
-    ready = any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+    ready = _is_ready(node)
     has_gpus = any(pool.name == name and pool.gpus_per_node for pool in pools)
     return ready and has_gpus and not _gpus(node)
+
+
+def _is_ready(found: Object) -> bool:
+    """A node, or a pod."""
+    conditions = (found.get("status") or {}).get("conditions") or ()
+    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
 
 
 def _gpus(node: Object) -> int:

@@ -1,9 +1,9 @@
 """Checks of EC2's quotas, which count vCPUs: may the pools have the nodes that they want?"""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from spotrain import contract
 from spotrain.clouds.account import Quota
@@ -15,6 +15,41 @@ NAMES: Final = {
     contract.CAPACITY_ON_DEMAND: re.compile(r"Running On-Demand (?P<families>.+) instances"),
 }
 """How the quotas that count vCPUs are called: `All G and VT Spot Instance Requests`."""
+
+
+def managers_of(nodes: Sequence[Mapping[str, Any]]) -> Mapping[str, int]:
+    """Instance type -> managers that there are. Empty where nobody rents them by type."""
+    labels = [node["metadata"].get("labels") or {} for node in nodes]
+    return Counter(
+        each[contract.LABEL_INSTANCE_TYPE]
+        for each in labels
+        if each.get(contract.LABEL_ROLE) == contract.ROLE_MANAGER
+        and each.get(contract.LABEL_INSTANCE_TYPE)
+    )
+
+
+def check_managers(
+    quotas: Sequence[Quota],
+    vcpus: Mapping[str, int],
+    managers: Mapping[str, int],
+    *,
+    region: str,
+) -> Iterator[Finding]:
+    """Their on-demand quota counts what runs; an update of them needs one more for a while."""
+    for instance_type, nodes in managers.items():
+        quota = find_quota(quotas, contract.CAPACITY_ON_DEMAND, instance_type)
+        if quota is None or instance_type not in vcpus:
+            continue
+        each, check = vcpus[instance_type], "quota of the managers"
+        needed = (nodes + 1) * each
+        said = (
+            f"{quota.value:.0f} vCPUs of {quota.name}; {nodes} managers of type {instance_type} "
+            f"have {nodes * each}, and {needed} while they are updated."
+        )
+        if quota.value < needed:
+            yield warn(check, said, _raise(quota, needed, region))
+        else:
+            yield passed(check, said)
 
 
 def check_quotas(
@@ -70,15 +105,19 @@ def _judge(
     least = min(min(sizes[p.name]) for p in pools)
     names = ", ".join(pool.name for pool in pools)
     said = f"{quota.value:.0f} vCPUs; {names} may want {most}."
-    raise_it = (
-        f"aws service-quotas request-service-quota-increase --service-code ec2 --region {region} "
-        f"--quota-code {quota.code} --desired-value {most}"
-    )
+    raise_it = _raise(quota, most, region)
     if quota.value < least:
         return fail(check, f"{said} The smallest node has {least}: none can be had.", raise_it)
     if quota.value < most:
         return warn(check, said, raise_it)
     return passed(check, said)
+
+
+def _raise(quota: Quota, vcpus: int, region: str) -> str:
+    return (
+        f"aws service-quotas request-service-quota-increase --service-code ec2 --region {region} "
+        f"--quota-code {quota.code} --desired-value {vcpus}"
+    )
 
 
 def _sizes(pool: Pool, vcpus: Mapping[str, int]) -> list[int]:
