@@ -18,7 +18,7 @@ class Kind:
     plural: str
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """Names are somebody's input: quoted, so that none leads anywhere else."""
+        """Names are somebody's input: quoted, so that none becomes a query."""
         place = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
         parts = (f"{self.root}{place}/{self.plural}", quote(name, safe=""), subresource)
         return "/".join(part for part in parts if part)

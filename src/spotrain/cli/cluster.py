@@ -14,7 +14,7 @@ from yaml import YAMLError
 
 from spotrain import contract
 from spotrain.cli.errors import NO_CLUSTER, UserError
-from spotrain.cli.refusals import NotAnswering, Request, refusal
+from spotrain.cli.refusals import NotAnswering, Request, refusal, refuse_paths
 from spotrain.kinds import Kind, Object
 
 REQUEST_SECONDS: Final = 15.0
@@ -198,6 +198,8 @@ class Cluster:
         accept: str = JSON,
         called: str = "",
     ) -> Object:
+        request = Request(method, kind, namespace, name or called, self.server, subresource)
+        refuse_paths(request)
         with _reached(self.server):
             response = self.http.request(
                 method,
@@ -208,7 +210,6 @@ class Cluster:
             )
         found = _json(response)
         if response.is_error or not isinstance(found, dict):
-            request = Request(method, kind, namespace, name or called, self.server, subresource)
             raise refusal(request, response.status_code, found)
         return found
 

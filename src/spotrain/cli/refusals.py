@@ -54,6 +54,25 @@ class Request:
         return f"{named} in namespace {self.namespace!r}" if self.namespace else named
 
 
+def refuse_paths(request: Request) -> None:
+    """Names that lead elsewhere: the API server decodes a path before it takes it apart.
+
+    Raises NotThere, since nothing can have such a name.
+    """
+    if _leads_elsewhere(request.namespace):
+        raise _no_namespace(request.namespace)
+    if _leads_elsewhere(request.name):
+        raise NotThere(f"there is no {request.what}.")
+
+
+def _leads_elsewhere(name: str) -> bool:
+    return "/" in name or name in (".", "..")
+
+
+def _no_namespace(name: str) -> NotThere:
+    return NotThere(f"the cluster has no namespace {name!r}; name that of the jobs by --namespace.")
+
+
 def refusal(request: Request, status: int, body: Any) -> UserError:
     """`body` is the answer: a Status object, or whatever stands in front of the server says."""
     message = _message(body)
@@ -69,9 +88,7 @@ def refusal(request: Request, status: int, body: Any) -> UserError:
         case 404 if request.name and f'"{request.name}" not found' in message:
             return NotThere(f"there is no {request.what}.")
         case 404 if found := re.search(r'namespaces "([^"]+)" not found', message):
-            return NotThere(
-                f"the cluster has no namespace {found[1]!r}; name that of the jobs by --namespace."
-            )
+            return _no_namespace(found[1])
         case 404:
             return UserError(
                 f"the cluster at {request.server} does not know {request.kind.plural}: is the "

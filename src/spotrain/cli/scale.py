@@ -1,5 +1,7 @@
 """`spotrain scale`."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Annotated
 
 import typer
@@ -9,6 +11,8 @@ from spotrain.cli import jobs, wording
 from spotrain.cli.errors import CONFLICT, UserError
 from spotrain.cli.job_view import JobView, view
 from spotrain.cli.options import Context, JobName, Local, Namespace
+from spotrain.cli.sizing import fitting_pools
+from spotrain.job import Pool
 from spotrain.kinds import Object
 
 
@@ -26,19 +30,45 @@ def command(
 
     A job without GPUs is counted in workers.
     """
-    with jobs.opened(context=context, namespace=namespace, local=local) as opened:
-        change = plan_scale(view(opened.get(name)), gpus=gpus, min_gpus=min_gpus)
+    with _opened(context, namespace, local=local) as (opened, pools):
+        change = plan_scale(view(opened.get(name)), gpus=gpus, min_gpus=min_gpus, pools=pools)
         opened.patch(name, change)
     workers = wording.count(change["spec"]["replicaSpecs"][contract.WORKER]["replicas"], "worker")
     watch = wording.command("status", name, "--watch", local=local)
     print(f"scaling {name} to {workers}. Next: {watch}")
 
 
-def plan_scale(seen: JobView, *, gpus: int, min_gpus: int | None) -> Object:
+@contextmanager
+def _opened(
+    context: str | None, namespace: str | None, *, local: bool
+) -> Iterator[tuple[jobs.Jobs, Sequence[Pool]]]:
+    """The jobs, and the pools for them; none where nobody names any, as on this machine."""
+    if local:
+        with jobs.opened(context=context, namespace=namespace, local=True) as opened:
+            yield opened, ()
+        return
+    from spotrain.cli.cluster import connected
+    from spotrain.cli.cluster_jobs import ClusterJobs
+    from spotrain.cli.platform import read_platform
+
+    with connected(context, namespace) as cluster:
+        pools: Sequence[Pool] = ()
+        with suppress(UserError):  # who may not read them is not refused for that
+            pools = read_platform(cluster).pools
+        yield ClusterJobs(cluster), pools
+
+
+def plan_scale(
+    seen: JobView, *, gpus: int, min_gpus: int | None, pools: Sequence[Pool] = ()
+) -> Object:
     """The change of the job's document. Its upper limit gives way, the lower one only when told.
 
+    Args:
+        pools: all there are; empty: it is not known.
+
     Raises:
-        UserError: the job has ended, or no whole workers make up these numbers.
+        UserError: the job has ended, no whole workers make up these numbers, or no zone of a pool
+            that the job may use can ever have so many.
     """
     job = seen.job
     if seen.status.finished or job is None:
@@ -54,6 +84,10 @@ def plan_scale(seen: JobView, *, gpus: int, min_gpus: int | None) -> Object:
             f"--gpus {gpus} is below the {least * each} with which {seen.name} still trains; add "
             f"--min-gpus {gpus} or less to let it."
         )
+    wants_zone = job.placement.gpu and job.gpus_per_worker and job.placement.zone == "same"
+    if pools and wants_zone and replicas > job.replicas:
+        place = job.placement
+        fitting_pools(pools, gpu=place.gpu, gpus=gpus, names=place.pools, capacity=place.capacity)
     spec: Object = {"replicaSpecs": {contract.WORKER: {"replicas": replicas}}}
     if replicas > job.max_replicas:
         spec["maxReplicas"] = replicas
