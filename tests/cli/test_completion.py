@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -60,28 +61,34 @@ def test_without_a_cluster_nothing_is_offered_and_nothing_said(folder: Path) -> 
 
 
 @contextmanager
-def bash(folder: Path, **more: str) -> Iterator[Terminal]:
+def shell(program: str, folder: Path, **more: str) -> Iterator[Terminal]:
     """An interactive shell that has loaded the completion, at its first prompt."""
-    (folder / "rc").write_text('PS1="\\$ "\neval "$(_SPOTRAIN_COMPLETE=source_bash spotrain)"\n')
+    if shutil.which(program) is None:
+        pytest.skip(f"needs {program}")
+    load = f'PS1="> "\neval "$(_SPOTRAIN_COMPLETE=source_{program} spotrain)"\n'
+    (folder / ".bashrc").write_text(load)
+    (folder / ".zshrc").write_text(f"autoload -Uz compinit && compinit -u -D\n{load}")
     environment = {
         "PATH": f"{SCRIPTS}:{os.environ['PATH']}",
         "HOME": str(folder),
-        "INPUTRC": "/dev/null",
+        "ZDOTDIR": str(folder),
+        "INPUTRC": os.devnull,
         ENV_FOLDER: str(folder),
         **more,
     }
-    words = ("--noprofile", "--rcfile", str(folder / "rc"), "-i")
-    with terminal(*words, program=("bash",), folder=folder, environment=environment) as shell:
-        shell.read_until("$ ")
-        yield shell
+    words = ("--noprofile", "-i") if program == "bash" else ("-i",)
+    with terminal(*words, program=(program,), folder=folder, environment=environment) as opened:
+        opened.read_until("> ")
+        yield opened
 
 
-def test_tab_completes_what_is_typed_in_a_shell(folder: Path) -> None:
-    with bash(folder) as shell:
-        shell.press(b"spotrain sta\t")
-        shell.read_until("spotrain status ")
-        shell.press(b"--local wo\t")
-        shell.read_until("spotrain status --local words ")
+@pytest.mark.parametrize("program", ["bash", "zsh"])
+def test_tab_completes_what_is_typed_in_a_shell(program: str, folder: Path) -> None:
+    with shell(program, folder) as opened:
+        opened.press(b"spotrain sta\t")
+        opened.read_until("tatus ")  # zsh draws the line anew from where it changes
+        opened.press(b"--local wo\t")
+        opened.read_until("words ")
 
 
 @contextmanager
@@ -121,11 +128,11 @@ def kubeconfig(folder: Path, server: str) -> Path:
 def test_a_cluster_that_does_not_come_to_an_end_is_not_waited_for(folder: Path) -> None:
     with endless_answer() as server:
         config = str(kubeconfig(folder, server))
-        with bash(folder, KUBECONFIG=config) as shell:
-            shell.press(b"spotrain status dig\t")
-            shell.press(b"its --local\n")
-            shell.read_until("digits")
-            assert "Traceback" not in shell.text
+        with shell("bash", folder, KUBECONFIG=config) as opened:
+            opened.press(b"spotrain status dig\t")
+            opened.press(b"its --local\n")
+            opened.read_until("digits")
+            assert "Traceback" not in opened.text
 
 
 @pytest.mark.parametrize(
