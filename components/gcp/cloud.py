@@ -6,7 +6,6 @@ from ipaddress import IPv4Network
 
 import pulumi
 import pulumi_gcp as gcp
-import pulumi_random as random
 
 from components.cloud import Cloud, Endpoint, ImageReferences, StoragePrices, Terms
 from components.gcp.budget import Budget, BudgetArgs, BudgetShape
@@ -17,8 +16,7 @@ from components.gcp.nodes.gpu_pool import GpuPool, GpuPoolArgs, PoolShape
 from components.gcp.nodes.managers import Managers, ManagersArgs, ManagersShape
 from components.gcp.nodes.node_account import NodeAccount, NodeAccountArgs
 from components.gcp.price_identity import PriceIdentity, PriceIdentityArgs
-from components.gcp.reference import Place
-from components.gcp.services import Services, ServicesArgs
+from components.gcp.project import Project, ProjectArgs, labels
 from components.gcp.storage.storage import Storage, StorageArgs, StorageShape
 
 Resources = tuple[pulumi.Resource, ...]
@@ -26,21 +24,6 @@ Resources = tuple[pulumi.Resource, ...]
 METADATA_SERVER = Endpoint(cidr="169.254.169.254/32", port=80)
 """On every node, where pods get tokens for their own identity, and nothing of the node's:
 cloud.google.com/kubernetes-engine/docs/how-to/workload-identity, for Dataplane V2."""
-APIS = (
-    "artifactregistry",
-    "cloudbilling",  # the list of prices
-    "cloudkms",
-    "cloudresourcemanager",
-    "compute",
-    "container",
-    "containerfilesystem",  # images start while they are on the way
-    "file",
-    "iam",
-    "logging",
-    "monitoring",
-    "storage",
-)
-BUDGET_API = "billingbudgets"
 IDLE_MINUTES = {"BALANCED": 10}
 """Profile of GKE's autoscaler -> how long an idle node stays, where Google says so."""
 
@@ -83,7 +66,7 @@ class GcpCloud(pulumi.ComponentResource):
         self, name: str, args: GcpCloudArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("spotrain:gcp:GcpCloud", name, {}, opts)
-        self._name, self._args = name, args
+        self._args = args
         # Project and region come from the stack file alone, not from what gcloud is set to.
         provider = gcp.Provider(
             f"{name}-provider",
@@ -98,8 +81,8 @@ class GcpCloud(pulumi.ComponentResource):
         self._child = pulumi.ResourceOptions(parent=self, providers=[provider])
 
         # 1. What is switched on, and where everything goes
-        apis = self._services()
-        self._place = self._make_place(provider)
+        project = self._project()
+        self._place, apis = project.place, project.ready
 
         # 2. Where things are, and who talks to whom
         network = self._network(apis)
@@ -154,29 +137,14 @@ class GcpCloud(pulumi.ComponentResource):
         )
         self.register_outputs({})
 
-    def _services(self) -> Resources:
-        names = (*APIS, *([BUDGET_API] if self._args.budget else []))
-        return Services("apis", ServicesArgs(names=names), self._child).ready
-
-    def _make_place(self, provider: gcp.Provider) -> Place:
-        project = gcp.organizations.get_project_output(
-            project_id=self._args.project,
-            opts=pulumi.InvokeOutputOptions(parent=self, provider=provider),
-        )
-        suffix = random.RandomString(
-            f"{self._name}-suffix",
-            length=6,
-            upper=False,
-            special=False,
-            opts=pulumi.ResourceOptions(parent=self),
-        )
-        return Place(
+    def _project(self) -> Project:
+        args = ProjectArgs(
             project=self._args.project,
             region=self._args.region,
-            number=project.number,
-            suffix=suffix.result,
+            has_budget=self._args.budget is not None,
             labels=labels(self._args.tags),
         )
+        return Project("project", args, self._child)
 
     def _network(self, apis: Resources) -> Network:
         shape = self._args.network
@@ -250,8 +218,3 @@ class GcpCloud(pulumi.ComponentResource):
             after=after,
         )
         return Storage("storage", args, self._child)
-
-
-def labels(tags: Mapping[str, str]) -> dict[str, str]:
-    """Tags as Google takes them: lower case, and no dots."""
-    return {key: value.lower().replace(".", "-") for key, value in tags.items()}

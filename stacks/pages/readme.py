@@ -12,9 +12,10 @@ from rich.console import Console
 from stacks import preview_view
 from stacks.aws.schema import AwsSettings
 from stacks.bill import PoolPrice
-from stacks.pages.cost import bill_of
+from stacks.gcp.schema import GcpSettings
+from stacks.pages.cost import CLOUDS, bill_of
 from stacks.pages.parts import Parts, with_parts
-from stacks.pages.stacks import QUARRY, aws_stacks, recording_of, settings_of
+from stacks.pages.stacks import QUARRIES, recording_of, settings_of, stacks_on
 from stacks.preview import ROOT
 
 SHOWN = "dev"
@@ -30,21 +31,22 @@ def page() -> str:
 
 
 def costs() -> str:
-    """A row for each stack file of AWS."""
-    rows = [_row(stack) for stack in aws_stacks() if stack != QUARRY.stem]
+    """A row for each stack file of a cloud that bills."""
+    shipped = [stack for cloud in CLOUDS for stack in stacks_on(cloud) if stack not in QUARRIES]
+    rows = [_row(stack) for stack in shipped]
     head = "| | fixed, while nobody trains | one GPU hour, spot / on demand |\n| --- | --- | --- |"
     return "\n".join([head, *rows, ""])
 
 
 def _row(stack: str) -> str:
     settings, bill = settings_of(stack), bill_of(stack)
-    assert isinstance(settings, AwsSettings)
+    assert isinstance(settings, AwsSettings | GcpSettings)
     spot = [pool for pool in bill.pools if pool.is_spot]
     models = ", ".join(pool.gpu.upper() for pool in spot)
     metrics = ", metrics" if settings.observability.metrics else ""
     hours = ", ".join(map(_hour, spot))
     return (
-        f"| `{stack}`: {len(settings.zones)} zones, {models}{metrics} "
+        f"| `{stack}`, {CLOUDS[settings.cloud]}: {len(settings.zones)} zones, {models}{metrics} "
         f"| ${bill.usd_per_month:,.0f} a month | {hours} |"
     )
 

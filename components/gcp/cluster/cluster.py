@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Network
-from typing import Any
 
 import pulumi
 import pulumi_gcp as gcp
@@ -11,6 +10,7 @@ import pulumi_gcp as gcp
 from components.cloud import Person
 from components.gcp.cluster.access import Access, AccessArgs
 from components.gcp.cluster.kubeconfig import kubeconfig_of
+from components.gcp.cluster.plane_settings import addons, guards, ways_in
 from components.gcp.cluster.secrets_key import SecretsKey, SecretsKeyArgs
 from components.gcp.network.network import PODS, SERVICES
 from components.gcp.network.ranges import PODS_PER_MANAGER
@@ -121,14 +121,14 @@ class Cluster(pulumi.ComponentResource):
             ),
             default_max_pods_per_node=PODS_PER_MANAGER,
             datapath_provider="ADVANCED_DATAPATH",  # network policies come with it
-            **self._ways_in(),
+            **ways_in(shape.public_cidrs),
             release_channel=gcp.container.ClusterReleaseChannelArgs(channel=shape.channel),
             min_master_version=shape.version,
             workload_identity_config=gcp.container.ClusterWorkloadIdentityConfigArgs(
                 workload_pool=f"{args.place.project}.svc.id.goog"
             ),
-            **self._guards(key),
-            addons_config=_addons(shape),
+            **guards(shape.groups_domain, key.id if key else None),
+            addons_config=addons(mounts_buckets=shape.mounts_buckets),
             cluster_autoscaling=gcp.container.ClusterClusterAutoscalingArgs(
                 # Pools are named; GKE invents none.
                 enabled=False,
@@ -168,85 +168,3 @@ class Cluster(pulumi.ComponentResource):
             return None
         args = SecretsKeyArgs(place=self._args.place, after=self._args.after)
         return SecretsKey(f"{self._name}-key", args, self._child)
-
-    def _ways_in(self) -> dict[str, Any]:
-        """By address for some, or by name for whom IAM lets in; nodes have no public address."""
-        c = gcp.container
-        blocks = [
-            c.ClusterMasterAuthorizedNetworksConfigCidrBlockArgs(cidr_block=str(block))
-            for block in self._args.shape.public_cidrs
-        ]
-        return {
-            "private_cluster_config": c.ClusterPrivateClusterConfigArgs(enable_private_nodes=True),
-            "control_plane_endpoints_config": c.ClusterControlPlaneEndpointsConfigArgs(
-                dns_endpoint_config=c.ClusterControlPlaneEndpointsConfigDnsEndpointConfigArgs(
-                    allow_external_traffic=self._by_name
-                ),
-                ip_endpoints_config=c.ClusterControlPlaneEndpointsConfigIpEndpointsConfigArgs(
-                    enabled=not self._by_name
-                ),
-            ),
-            "master_authorized_networks_config": c.ClusterMasterAuthorizedNetworksConfigArgs(
-                cidr_blocks=blocks,
-                # Else every machine in Google's cloud, whoever rents it, is let through.
-                gcp_public_cidrs_access_enabled=False,
-            )
-            if blocks
-            else None,
-        }
-
-    def _guards(self, key: SecretsKey | None) -> dict[str, Any]:
-        c, domain = gcp.container, self._args.shape.groups_domain
-        return {
-            "enable_shielded_nodes": True,
-            "enable_legacy_abac": False,
-            "master_auth": c.ClusterMasterAuthArgs(
-                client_certificate_config=c.ClusterMasterAuthClientCertificateConfigArgs(
-                    issue_client_certificate=False
-                )
-            ),
-            # Nobody may bind a role to everybody: to whoever has a Google account, or to nobody.
-            "rbac_binding_config": c.ClusterRbacBindingConfigArgs(
-                enable_insecure_binding_system_authenticated=False,
-                enable_insecure_binding_system_unauthenticated=False,
-            ),
-            "anonymous_authentication_config": c.ClusterAnonymousAuthenticationConfigArgs(
-                mode="LIMITED"  # health checks only
-            ),
-            "node_pool_defaults": c.ClusterNodePoolDefaultsArgs(
-                node_config_defaults=c.ClusterNodePoolDefaultsNodeConfigDefaultsArgs(
-                    insecure_kubelet_readonly_port_enabled="FALSE"
-                )
-            ),
-            "authenticator_groups_config": c.ClusterAuthenticatorGroupsConfigArgs(
-                security_group=f"gke-security-groups@{domain}"
-            )
-            if domain
-            else None,
-            "database_encryption": c.ClusterDatabaseEncryptionArgs(
-                state="ENCRYPTED", key_name=key.id
-            )
-            if key
-            else None,
-            "security_posture_config": c.ClusterSecurityPostureConfigArgs(
-                mode="BASIC", vulnerability_mode="VULNERABILITY_DISABLED"
-            ),
-        }
-
-
-def _addons(shape: ClusterShape) -> gcp.container.ClusterAddonsConfigArgs:
-    c = gcp.container
-    return c.ClusterAddonsConfigArgs(
-        http_load_balancing=c.ClusterAddonsConfigHttpLoadBalancingArgs(disabled=True),
-        gce_persistent_disk_csi_driver_config=(
-            c.ClusterAddonsConfigGcePersistentDiskCsiDriverConfigArgs(enabled=True)
-        ),
-        gcp_filestore_csi_driver_config=c.ClusterAddonsConfigGcpFilestoreCsiDriverConfigArgs(
-            enabled=True
-        ),
-        gcs_fuse_csi_driver_config=c.ClusterAddonsConfigGcsFuseCsiDriverConfigArgs(
-            enabled=shape.mounts_buckets
-        ),
-        # The policies of the job namespace name kube-dns, where pods ask for names.
-        dns_cache_config=c.ClusterAddonsConfigDnsCacheConfigArgs(enabled=False),
-    )

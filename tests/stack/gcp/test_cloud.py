@@ -107,6 +107,45 @@ def test_given_images_are_used_and_no_repository_is_made(made: Made) -> None:
     assert recording.of_type("gcp:artifactregistry/repository:Repository") == []
 
 
+def test_tags_of_images_never_move_and_only_nodes_pull_them(find: Any) -> None:
+    recording = recording_of(GCP_QUARRY)
+    kind = "gcp:artifactregistry/repository:Repository"
+    images, cache = (find.one(recording, kind, f"images-{role}") for role in ("images", "cache"))
+    assert images.inputs["dockerConfig"] == {"immutableTags": True}
+    assert images.inputs["vulnerabilityScanningConfig"] == {"enablementConfig": "INHERITED"}
+    assert cache.inputs["dockerConfig"] == {"immutableTags": False}
+    assert cache.inputs["vulnerabilityScanningConfig"] == {"enablementConfig": "DISABLED"}
+    pull = find.one(recording, "gcp:artifactregistry/repositoryIamMember:RepositoryIamMember")
+    assert pull.inputs["repository"] == images.inputs["repositoryId"]
+    assert pull.inputs["member"].startswith("serviceAccount:node-account")
+    for image in recording.of_type("docker-build:index:Image"):
+        assert image.inputs["registries"] == MASK
+        (tag,) = image.inputs["tags"]
+        assert tag.startswith("us-central1-docker.pkg.dev/example-research/spotrain-images-")
+    assert "@sha256:" in recording.outputs["trainingImage"]
+
+
+def test_nodes_have_one_subnet_and_reach_google_beside_the_nat(find: Any) -> None:
+    recording = recording_of("gcp")
+    network = find.one(recording, "gcp:compute/network:Network").inputs
+    assert network["autoCreateSubnetworks"] is False
+    subnet = find.one(recording, "gcp:compute/subnetwork:Subnetwork").inputs
+    assert subnet["privateIpGoogleAccess"] is True
+    ranges = {each["rangeName"]: each["ipCidrRange"] for each in subnet["secondaryIpRanges"]}
+    assert ranges == {"pods": "10.4.0.0/14", "services": "10.8.0.0/20"}
+    assert recording.of_type("gcp:compute/firewall:Firewall") == []
+
+
+def test_the_project_is_asked_only_once_its_apis_are_on() -> None:
+    """A new project would refuse."""
+    recording = recording_of("gcp")
+    apis = {r.inputs["service"] for r in recording.of_type("gcp:projects/service:Service")}
+    assert {"cloudresourcemanager.googleapis.com", "container.googleapis.com"} <= apis
+    assert "billingbudgets.googleapis.com" not in apis
+    (plane,) = recording.of_type("gcp:container/cluster:Cluster")
+    assert sum("projects/service:Service" in urn for urn in plane.depends_on) == len(apis)
+
+
 def test_labels_are_as_google_takes_them(made: Made) -> None:
     _, recording = made()
     (provider,) = recording.of_type("pulumi:providers:gcp")

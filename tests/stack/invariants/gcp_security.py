@@ -165,7 +165,7 @@ def every_taggable_resource_carries_project_and_stack(built: Built) -> Iterator[
 @on_gcp
 def a_physical_name_has_a_reason_and_a_random_part(built: Built) -> Iterator[str]:
     """Names inside a cluster are nobody else's; of the others Google wants some to be given."""
-    random = built.named("gcp-suffix")
+    random = built.named("project-suffix")
     for resource in built.recording.resources:
         if not resource.type.startswith("gcp:") or resource.type.endswith(":NodePool"):
             continue
