@@ -1,13 +1,13 @@
-"""A benchmark's block in docs/performance.md: made from its raw data, kept between two markers."""
+"""A benchmark's block in docs/performance.md, kept between two markers."""
 
-import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 ROOT: Final = Path(__file__).parents[1]
 RESULTS: Final = ROOT / "bench/results"
 PAGE: Final = ROOT / "docs/performance.md"
+FIGURES: Final = ROOT / "docs/figures"
 NOT_MEASURED: Final = "Not measured yet on a quiet machine."
 
 
@@ -24,23 +24,13 @@ def put(page: str, name: str, text: str) -> str:
     return f"{head}{begin}\n{text}\n{end}{rest.split(end)[1]}"
 
 
-def block(name: str, render: Callable[[dict[str, Any]], str]) -> str:
-    """What belongs between the markers of `name`: `render` makes it of the raw data."""
-    path = RESULTS / f"{name}.json"
-    return render(json.loads(path.read_text())) if path.exists() else NOT_MEASURED
-
-
-def keep(name: str, found: dict[str, Any], text: str) -> None:
-    """Write bench/results/<name>.json and the page's block of that name."""
-    RESULTS.mkdir(exist_ok=True)
-    lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in found.items()]
-    (RESULTS / f"{name}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
-    PAGE.write_text(put(PAGE.read_text(), name, text))
-
-
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def met(is_met: bool) -> str:
+    return "met" if is_met else "missed"
 
 
 def ran_on(found: dict[str, Any]) -> str:

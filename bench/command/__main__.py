@@ -15,8 +15,8 @@ from typing import Any
 import httpx2
 import yaml
 
-from bench import page
-from bench.command import plot, report
+from bench import kept
+from bench.command import report
 from bench.command.clock import ask, run
 from bench.command.jobs import WORLDS, jobs
 from bench.command.lines import ANSWERS, Line, lines
@@ -134,10 +134,7 @@ def main() -> None:
     parser.add_argument("--dry-run", action="store_true", help="keep nothing")
     chosen = parser.parse_args()
     found = asyncio.run(measure(chosen.jobs, chosen.rounds))
-    print(report.block(found))
-    if not chosen.dry_run:
-        page.keep("command", found, report.block(found))
-        plot.draw(found)
+    kept.keep("command", found, dry_run=chosen.dry_run)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""From the raw data to the tables in docs/performance.md. Pure."""
+"""What docs/performance.md shows of the command line. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from bench import page
 from bench.command.lines import lines
+from bench.figure import GREEN, GREY, ORANGE, Dots, Series
 
 HELP_SECONDS: Final = 0.3
 LIST_SECONDS: Final = 1.0
@@ -17,6 +18,11 @@ GOALS: Final[Mapping[str, float]] = {
     "complete-verb": TAB_SECONDS,
     "complete-option": TAB_SECONDS,
     "complete-name": TAB_SECONDS,
+}
+WHO: Final = {
+    "ours": ("spotrain", GREEN, "o"),
+    "theirs": ("kubectl", ORANGE, "s"),
+    "server": ("the API server by itself", GREY, "d"),
 }
 ABOUT: Final = {key: line.about for key, line in lines("", "").items()}
 
@@ -34,9 +40,33 @@ def block(found: dict[str, Any]) -> str:
             f"{sizes}). Python alone starts and ends in {python}.",
             "",
             page.table(head, _rows(rounds)),
-            "",
-            "![Every round](figures/command.svg)",
         )
+    )
+
+
+def figure(found: dict[str, Any]) -> Dots:
+    series = [
+        Series(
+            label=label,
+            color=color,
+            marker=marker,
+            rows={
+                about.replace("`", ""): timed
+                for key, about in ABOUT.items()
+                if (
+                    timed := [
+                        1000 * r[key][who]["seconds"] for r in found["rounds"] if who in r[key]
+                    ]
+                )
+            },
+        )
+        for who, (label, color, marker) in WHO.items()
+    ]
+    return Dots(
+        title="Every round: what is typed, until it has ended",
+        unit="milliseconds",
+        series=series,
+        ticks=(10, 30, 100, 300, 1000, 3000),
     )
 
 
@@ -63,7 +93,7 @@ def _rows(rounds: Sequence[dict[str, Any]]) -> Iterator[Sequence[str]]:
             _milliseconds(_median(rounds, key, "server")),
             _milliseconds(top) if "server" in rounds[0][key] else "",
             f"< {goal:g} s" if goal else "",
-            ("met" if top < goal else "missed") if goal else "",
+            page.met(top < goal) if goal else "",
         )
 
 

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench import page
-from bench.controller import latency, progress, report, throughput, writes
+from bench import kept
+from bench.controller import latency, progress, throughput, writes
 from bench.controller.cluster import CONCURRENCY, WORKERS, bench_on, folder_of_tools
 from bench.machine import machine
 from tests.cluster.server import etcd_for_api_server
@@ -65,9 +65,7 @@ def main() -> None:
     parser.add_argument("--dry-run", action="store_true", help="keep nothing")
     chosen = parser.parse_args()
     found = asyncio.run(measure(chosen.trials, chosen.sizes, chosen.rounds, chosen.seconds))
-    print(report.table(found))
-    if not chosen.dry_run:
-        page.keep("controller", found, report.table(found))
+    kept.keep("controller", found, dry_run=chosen.dry_run)
 
 
 if __name__ == "__main__":

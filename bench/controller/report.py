@@ -6,6 +6,8 @@ from statistics import median, quantiles
 from typing import Any
 
 from bench import page
+from bench.figure import GREEN, GREY, Dots, Series
+from bench.page import met
 from spotrain.controller.progress import REFRESH_SECONDS
 
 HEAD = ("what", "measured", "beside it", "ratio", "goal", "")
@@ -21,6 +23,19 @@ def table(found: dict[str, Any]) -> str:
     ]
     shared = "times are those of a shared machine, ratios are within one run."
     return f"{page.ran_on(found)}: {shared}\n\n{page.table(HEAD, rows)}"
+
+
+def figure(found: dict[str, Any]) -> Dots:
+    trials = found["latency_ms"]
+    rows = {
+        "replacement's create": ("replacement", "the controller", GREEN),
+        "a bare watcher hears of it": ("watcher", "a bare watcher", GREY),
+    }
+    series = [
+        Series(label=label, color=color, rows={row: [trial[key] for trial in trials]})
+        for row, (key, label, color) in rows.items()
+    ]
+    return Dots(title="Every trial: after a pod was deleted", unit="milliseconds", series=series)
 
 
 Row = tuple[str, str, str, str, str, str]
@@ -105,7 +120,3 @@ def _memory(found: dict[str, Any]) -> Iterable[Row]:
 
 def percentile(values: Sequence[float], share: int) -> float:
     return quantiles(values, n=100, method="inclusive")[share - 1]
-
-
-def met(is_met: bool) -> str:
-    return "met" if is_met else "missed"

@@ -12,8 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench import page
-from bench.coordinator.report import block
+from bench import kept
 from bench.machine import cpu_seconds, machine
 
 CROWDS = 4
@@ -91,9 +90,7 @@ def main() -> None:
     parser.add_argument("--dry-run", action="store_true", help="keep nothing")
     chosen = parser.parse_args()
     found = asyncio.run(measure(chosen.jobs, chosen.agents, chosen.rounds))
-    print(block(found))
-    if not chosen.dry_run:
-        page.keep("coordinator", found, block(found))
+    kept.keep("coordinator", found, dry_run=chosen.dry_run)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from statistics import median
 from typing import Any
 
 from bench import page
+from bench.figure import GREEN, Dots, Series
 
 
 def block(found: dict[str, Any]) -> str:
@@ -19,6 +20,20 @@ def block(found: dict[str, Any]) -> str:
     ]
     head = f"{agents} agents in {found['jobs']} jobs, median of {len(rounds)}"
     return f"{page.ran_on(found)}.\n\n{page.table((head, 'measured'), rows)}"
+
+
+def figure(found: dict[str, Any]) -> Dots:
+    rows = {
+        "all connect at once": [row["form_s"] for row in found["rounds"]],
+        "processor time of that": [row["form_cpu_s"] for row in found["rounds"]],
+        "each job loses an agent": [row["loss_s"] for row in found["rounds"]],
+    }
+    return Dots(
+        title="Every round: until all jobs have their worlds",
+        unit="seconds",
+        series=[Series(label="coordinator", color=GREEN, rows=rows)],
+        limits=(0, 1.1 * max(max(values) for values in rows.values())),
+    )
 
 
 def _loss(rounds: list[dict[str, float]]) -> str:

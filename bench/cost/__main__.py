@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
-from bench import page
-from bench.cost import plot, report
+from bench import kept, page
 from bench.cost.compare import OURS, compare, described, sampled
 from bench.cost.figures import Figures, read_figures
 from spotrain.ledger.trace_formats import read_trace
@@ -41,11 +40,7 @@ def measure(figures: Figures) -> dict[str, Any]:
 
 
 def main() -> None:
-    found = measure(read_figures())
-    block = report.block(found)
-    page.keep("cost", found, block)
-    plot.draw(found)
-    print(block)
+    kept.keep("cost", measure(read_figures()))
 
 
 if __name__ == "__main__":

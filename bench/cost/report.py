@@ -1,14 +1,17 @@
-"""The block of docs/performance.md about what jobs save. Pure."""
+"""What docs/performance.md shows of what jobs save. Pure."""
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from bench.cost.compare import DISCOUNT, ORACLE, OURS
-from bench.page import table
+from bench.figure import BLUE, GREEN, ORANGE, RED, Dots, Series
+from bench.page import met, table
 
 GOAL: Final = 0.65
 JUDGED: Final = ("p3", "g4dn")
 OF_ORACLE: Final = 0.95
+MARKS: Final = ((GREEN, "o"), (RED, "s"), (BLUE, "^"), (ORANGE, "D"))
 CLAIMED_EFFICIENCY: Final = (0.5, 0.625)
 """Of 64 GPUs beside 4: the speed-up of 8 to 10 times that others report, over 16."""
 
@@ -33,10 +36,32 @@ def block(found: dict[str, Any]) -> str:
         table(("who", *(_heading(trace) for trace in found["traces"])), _rows(found, names)),
         "",
         table(("goal", "trace", "measured", ""), _goals(found)),
-        "",
-        "![Saved on each trace](figures/cost.svg)",
     ]
     return "\n".join(lines)
+
+
+def figure(found: dict[str, Any]) -> Dots:
+    names = [trace["trace"] for trace in found["traces"]]
+    series = [
+        Series(
+            label=f"trace {name}",
+            color=color,
+            marker=marker,
+            rows={
+                row["who"]: [-math.inf if row["saved"] is None else 100 * row["saved"]]
+                for row in found["rows"]
+                if row["trace"] == name
+            },
+        )
+        for name, (color, marker) in zip(names, MARKS, strict=True)
+    ]
+    return Dots(
+        title="Saved on each trace",
+        unit="saved against on-demand nodes for the same useful work, per cent",
+        series=series,
+        limits=(-10, 75),
+        goal=100 * GOAL,
+    )
 
 
 def _heading(trace: dict[str, Any]) -> str:
@@ -57,14 +82,14 @@ def _goals(found: dict[str, Any]) -> Iterator[Sequence[str]]:
         saved = _row(found, OURS, name)["saved"]
         oracle = _row(found, ORACLE, name)["saved"]
         told = f"{_percent(saved)} saved"
-        yield f">= {GOAL:.0%} saved", name, told, _met(saved >= GOAL)
+        yield f">= {GOAL:.0%} saved", name, told, met(saved >= GOAL)
         ratio = saved / oracle
-        yield f">= {OF_ORACLE:g} x the oracle", name, f"{ratio:.3f}", _met(ratio >= OF_ORACLE)
+        yield f">= {OF_ORACLE:g} x the oracle", name, f"{ratio:.3f}", met(ratio >= OF_ORACLE)
     goodput = found["large"]["goodput"]
     for efficiency in CLAIMED_EFFICIENCY:
         saved = 1 - (1 - DISCOUNT) / (efficiency * goodput)
         what = f">= 40 % at {found['large']['nodes']} nodes, scaling of {efficiency:g} assumed"
-        yield what, "p3", f"{_percent(saved)} saved", _met(saved >= 0.4)
+        yield what, "p3", f"{_percent(saved)} saved", met(saved >= 0.4)
 
 
 def _row(found: dict[str, Any], who: str, trace: str) -> dict[str, Any]:
@@ -73,7 +98,3 @@ def _row(found: dict[str, Any], who: str, trace: str) -> dict[str, Any]:
 
 def _percent(share: float | None) -> str:
     return "nothing" if share is None else f"{100 * share:.1f} %"
-
-
-def _met(is_met: bool) -> str:
-    return "met" if is_met else "missed"

@@ -1,13 +1,11 @@
 """The table of the command line says truly which goals are met, and its jobs are as in life."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bench import page
-from bench.command import plot, report
+from bench.command import report
 from bench.command.jobs import WORKERS, WORLDS, jobs
 from bench.command.lines import ANSWERS
 from spotrain.cli.job_view import view
@@ -53,10 +51,8 @@ def test_a_goal_that_is_missed_is_told_so(changes: dict[str, Any]) -> None:
     assert report.block(found(**changes)).count("missed") == 1
 
 
-def test_every_line_is_drawn(tmp_path: Path) -> None:
-    plot.draw(found(), tmp_path)
-    drawn = (tmp_path / "command.svg").read_text()
-    assert drawn.count('id="ytick_') == len(report.ABOUT)
+def test_every_line_is_drawn() -> None:
+    assert len(report.figure(found()).rows) == len(report.ABOUT)
 
 
 def test_a_job_of_the_benchmark_has_all_that_a_status_keeps() -> None:
@@ -72,8 +68,3 @@ def test_a_job_of_the_benchmark_has_all_that_a_status_keeps() -> None:
         assert seen.usd
         assert (seen.steps_per_second is None) is is_over
     assert seen.status.workers.ready == WORKERS
-
-
-def test_the_page_holds_the_table_of_the_kept_data() -> None:
-    text = page.PAGE.read_text()
-    assert page.put(text, "command", page.block("command", report.block)) == text

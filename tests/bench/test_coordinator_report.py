@@ -1,15 +1,6 @@
-"""The page's table of the coordinator is made of the kept raw data."""
+"""The page's table of the coordinator, from raw data."""
 
-import json
-
-from bench import page
 from bench.coordinator.report import block
-
-
-def test_the_page_holds_the_table_of_the_kept_data() -> None:
-    text = page.PAGE.read_text()
-    found = json.loads((page.RESULTS / "coordinator.json").read_text())
-    assert page.put(text, "coordinator", block(found)) == text
 
 
 def test_rounds_are_told_by_their_median() -> None:

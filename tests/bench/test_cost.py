@@ -1,12 +1,11 @@
 """What the page says was saved follows from the traces and the figures that it names."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bench.cost import plot
+from bench.cost import report
 from bench.cost.__main__ import FILES, published
 from bench.cost.compare import ORACLE, OURS, compare, described, sampled, young_interval
 from bench.cost.figures import Figure, Figures, read_figures
@@ -57,7 +56,7 @@ def test_the_interval_of_ours_grows_with_cost_and_time_between_losses() -> None:
     assert young_interval(trace, 2.0, 0.1) == pytest.approx((2 * 2 * 800) ** 0.5)
 
 
-def test_the_figure_is_drawn_with_each_trace(kept: dict[str, Any], tmp_path: Path) -> None:
-    plot.draw(kept, tmp_path)
-    drawn = (tmp_path / "cost.svg").read_text()
-    assert all(name in drawn for name in FILES)
+def test_the_figure_has_each_trace(kept: dict[str, Any]) -> None:
+    series = report.figure(kept).series
+    assert [each.label for each in series] == [f"trace {name}" for name in FILES]
+    assert all(len(each.rows) == len(report.figure(kept).rows) for each in series)

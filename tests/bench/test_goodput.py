@@ -6,7 +6,7 @@ import pytest
 
 from bench.train.goodput import report
 from bench.train.goodput.__main__ import stretch
-from bench.train.goodput.account import account, records, speed_of
+from bench.train.goodput.account import account, records, speed_of, work_done, work_of_nodes
 from bench.train.goodput.play import Played, play
 from bench.train.peers.launchers import SESSION
 from bench.train.peers.steps import StepDone
@@ -63,7 +63,7 @@ def test_the_busiest_stretch_has_losses_and_growth() -> None:
 
 def test_the_table_holds_each_peer_to_its_goal() -> None:
     lost = dict.fromkeys(CAUSES, 0.1)
-    part = {"goodput": 0.9, "lost": lost, "restarts": 0}
+    part = {"goodput": 0.9, "lost": lost, "restarts": 0, "nodes": [(0.0, 30.0)]}
     found = {
         "at": "2026-08-11T10:00:00",
         "machine": {"cpu": "X", "cores": 2, "python": "3.11", "load_before": [1.0]},
@@ -77,3 +77,26 @@ def test_the_table_holds_each_peer_to_its_goal() -> None:
     text = report.block(found)
     assert ">= 0.893 (0.95 x limit) | met |" in text
     assert "ours 1.29 x this | missed |" in text
+    assert "each node's own start, it is 0.900." in text
+
+
+def test_work_that_is_done_again_goes_off_the_figure() -> None:
+    done = [(1.0, 2, 1), (2.0, 2, 2), (3.0, 2, 3), (9.0, 1, 3), (10.0, 1, 4)]
+    assert work_done(done, end=12.0) == [
+        (0.0, 0.0),
+        (1.0, 2.0),
+        (2.0, 4.0),
+        (3.0, 6.0),
+        (9.0, 5.0),
+        (10.0, 6.0),
+        (12.0, 6.0),
+    ]
+
+
+def test_nodes_could_do_a_step_at_a_time_from_the_first_moment_of_their_lives() -> None:
+    assert work_of_nodes([(0.0, 10.0), (4.0, 8.0)], 0.5) == [
+        (0.0, 0.0),
+        (4.0, 8.0),
+        (8.0, 24.0),
+        (10.0, 28.0),
+    ]

@@ -1,14 +1,9 @@
 """The page says of interruptions what the raw data says, and truly which goals are met."""
 
-import json
-from functools import partial
-from pathlib import Path
+import math
 from typing import Any
 
-import pytest
-
-from bench import page
-from bench.train.interruptions import plot, report
+from bench.train.interruptions import report
 from bench.train.interruptions.planned import CYCLES
 from bench.train.peers.launchers import ALL
 from bench.train.step_cost import report as step_cost
@@ -73,20 +68,15 @@ def test_the_cost_of_a_step_is_judged_pair_by_pair() -> None:
     assert "| missed |" in step_cost.block(HEAD | {"jobs": [job]})
 
 
-def test_a_figure_is_drawn_of_trials_that_went_on_and_that_did_not(tmp_path: Path) -> None:
+def test_a_figure_has_trials_that_went_on_and_that_did_not_case_by_case() -> None:
     found = trials("one", session=0.5, stock=None) + trials("two", session=0.7, stock=46.0)
-    plot.draw("x", found, "pause", "A title", folder=tmp_path)
-    assert "A title" in (tmp_path / "x.svg").read_text()
+    shown = report.figure("loss", HEAD | {"trials": found})
+    ours, stock = (ALL[name].about for name in ("session", "stock"))
+    assert shown.rows == [f"one: {ours}", f"one: {stock}", f"two: {ours}", f"two: {stock}"]
+    values = {row: of_row for series in shown.series for row, of_row in series.rows.items()}
+    assert values[f"one: {stock}"] == [math.inf] * 5
+    assert values[f"two: {stock}"] == [46.0] * 5
 
 
 def test_the_session_takes_twenty_notices() -> None:
     assert 5 * CYCLES[ALL["session"]] == 20
-
-
-@pytest.mark.parametrize("name", ["loss", "notice", "growth", "step-cost"])
-def test_the_page_holds_what_was_kept_and_nothing_else(name: str) -> None:
-    """What has not been measured yet has an empty block, and no numbers from elsewhere."""
-    text, kept = page.PAGE.read_text(), page.RESULTS / f"{name}.json"
-    found = json.loads(kept.read_text()) if kept.exists() else None
-    of_name = step_cost.block if name == "step-cost" else partial(report.block, name)
-    assert page.put(text, name, of_name(found) if found else "") == text

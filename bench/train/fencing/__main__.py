@@ -14,9 +14,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bench import page
+from bench import kept
 from bench.machine import begun
-from bench.train.fencing import led, report, stalled
+from bench.train.fencing import led, stalled
 
 Job = TypeVar("Job")
 
@@ -44,9 +44,7 @@ def main() -> None:
     found["stalled"] = trials(options.stalled, stalled.pair, stalled.trial)
     found["led"] = trials(options.led, led.pair, led.Led.trial)
     found["load_after"] = os.getloadavg()
-    block = report.block(found)
-    page.keep("fencing", found, block)
-    print(block)
+    kept.keep("fencing", found)
 
 
 if __name__ == "__main__":

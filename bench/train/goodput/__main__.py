@@ -12,9 +12,9 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from bench import page
+from bench import kept, page
 from bench.machine import begun
-from bench.train.goodput import calm, report
+from bench.train.goodput import calm
 from bench.train.goodput.account import account
 from bench.train.goodput.play import play
 from bench.train.peers.launchers import ALL
@@ -88,9 +88,7 @@ def main() -> None:
     parser.add_argument("--peers", nargs="*", default=["session", "stock"], choices=list(ALL))
     options = parser.parse_args()
     found = measure(options.seconds, options.factor, options.parts, options.peers)
-    block = report.block(found)
-    page.keep("goodput", found, block)
-    print(block)
+    kept.keep("goodput", found)
 
 
 if __name__ == "__main__":

@@ -44,3 +44,30 @@ def speed_of(steps: Sequence[StepDone], *, batch: int) -> float:
     done = sorted((step for step in steps if step.rank == 0), key=lambda step: step.at)
     own = [step for step in done if step.world == done[-1].world]
     return (len(own) - 1) * own[0].size * batch / (own[-1].at - own[0].at)
+
+
+def work_done(steps: Sequence[tuple[float, int, int]], *, end: float) -> list[tuple[float, float]]:
+    """(seconds, steps of one node that count so far) from rank 0's (at, size, step).
+
+    A step that is done again, or comes after one that was undone, takes the later ones off.
+    """
+    sizes: list[tuple[int, int]] = []
+    points, total = [(0.0, 0.0)], 0
+    for at, size, step in sorted(steps):
+        while sizes and sizes[-1][0] >= step:
+            total -= sizes.pop()[1]
+        sizes.append((step, size))
+        total += size
+        points.append((at, float(total)))
+    return [*points, (end, points[-1][1])]
+
+
+def work_of_nodes(
+    nodes: Sequence[tuple[float, float]], step_seconds: float
+) -> list[tuple[float, float]]:
+    """(seconds, steps) that live nodes could have done, without any loss."""
+    times = sorted({time for life in nodes for time in life})
+    return [
+        (now, sum(max(0.0, min(now, end) - begun) for begun, end in nodes) / step_seconds)
+        for now in times
+    ]

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from bench import kept
 from bench.machine import begun
-from bench.train.interruptions import report
 from bench.train.interruptions.trials import (
     Trial,
     await_change,
@@ -103,9 +103,7 @@ def main() -> None:
     trials = measure(options.rounds, cases, [launchers.ALL[name] for name in options.launchers])
     found["trials"] = [trial.to_document() for trial in trials]
     found["load_after"] = os.getloadavg()
-    print(report.loss(found))
-    if not options.dry_run:
-        report.keep("loss", found)
+    kept.keep("loss", found, dry_run=options.dry_run)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+from bench import kept
 from bench.machine import begun
-from bench.train.interruptions import report
 from bench.train.interruptions.trials import (
     Trial,
     await_change,
@@ -109,9 +109,7 @@ def measure(rounds: int, names: Sequence[str]) -> list[Trial]:
 def keep(found: dict[str, Any], trials: Sequence[Trial], case: str, *, dry_run: bool) -> None:
     of_case = [trial.to_document() for trial in trials if trial.case == case]
     whole = found | {"trials": of_case, "load_after": os.getloadavg()}
-    print(report.planned(case, whole))
-    if not dry_run:
-        report.keep(case, whole)
+    kept.keep(case, whole, dry_run=dry_run)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The blocks of docs/performance.md about interruptions, from the raw data. Pure but for `keep`."""
+"""What docs/performance.md shows of interruptions, from the raw data. Pure."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from statistics import median
 from typing import Any, Final
 
 from bench import page
-from bench.train.interruptions import plot
+from bench.figure import GREEN, GREY, ORANGE, PALE_GREEN, RED, Dots, Series
 from bench.train.peers.launchers import ALL
 
 Trials = Sequence[Mapping[str, Any]]
@@ -23,16 +23,41 @@ TITLES: Final = {
     "notice": "SIGTERM to the first step of the next world",
     "growth": "Time without a step when a worker joins",
 }
+COLORS: Final = dict(zip(ALL, (GREEN, PALE_GREEN, ORANGE, RED, GREY), strict=True))
+TICKS: Final = (0.1, 0.3, 1, 3, 10, 30, 100)
+NEVER: Final = 300.0
 
 
-def keep(name: str, found: dict[str, Any]) -> None:
-    page.keep(name, found, block(name, found))
-    plot.draw(name, found["trials"], SECONDS[name], TITLES[name])
+def figure(name: str, found: dict[str, Any]) -> Dots:
+    """Every trial, in a row for each case and launcher."""
+    trials: Trials = found["trials"]
+    cases, launchers = _in_order(trials, "case"), _in_order(trials, "launcher")
 
+    def row(case: str, launcher: str) -> str:
+        about = ALL[launcher].about
+        return f"{case}: {about}" if len(cases) > 1 else about
 
-def block(name: str, found: dict[str, Any]) -> str:
-    text = loss(found) if name == "loss" else planned(name, found)
-    return f"{text}\n\n![Every trial: {TITLES[name]}](figures/{name}.svg)"
+    series = [
+        Series(
+            label=ALL[launcher].about,
+            color=COLORS[launcher],
+            rows={
+                row(case, launcher): seconds
+                for case in cases
+                if (seconds := _seconds(_of(trials, case=case, launcher=launcher), SECONDS[name]))
+            },
+        )
+        for launcher in launchers
+    ]
+    return Dots(
+        title=f"Every trial: {TITLES[name]}",
+        unit="seconds",
+        series=series,
+        ticks=TICKS,
+        never=NEVER,
+        limits=(0.05, 400),
+        order=[row(case, launcher) for case in cases for launcher in launchers],
+    )
 
 
 def loss(found: dict[str, Any]) -> str:

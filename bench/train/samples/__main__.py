@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from bench import page
+from bench import kept
 from bench.machine import begun
 from bench.train.samples import history, peers, report, session
 
@@ -61,9 +61,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     found = measure(options.jobs)
-    block = report.block(found)
-    page.keep("samples", found, block)
-    print(block)
+    kept.keep("samples", found)
 
 
 if __name__ == "__main__":

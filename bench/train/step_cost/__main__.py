@@ -14,11 +14,10 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from bench import page
+from bench import kept
 from bench.machine import begun
 from bench.train.peers.launchers import SESSION, Launcher
 from bench.train.peers.team import team
-from bench.train.step_cost import report
 
 SIZES: Final = (2, 3)
 ROUNDS: Final = 2
@@ -54,10 +53,7 @@ def main() -> None:
     found = begun()
     found["jobs"] = [blocks_of(size, options.blocks) for _ in range(ROUNDS) for size in SIZES]
     found["load_after"] = os.getloadavg()
-    block = report.block(found)
-    print(block)
-    if not options.dry_run:
-        page.keep("step-cost", found, block)
+    kept.keep("step-cost", found, dry_run=options.dry_run)
 
 
 if __name__ == "__main__":

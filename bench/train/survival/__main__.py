@@ -9,10 +9,9 @@ import argparse
 import os
 from typing import Any
 
-from bench import page
+from bench import kept
 from bench.machine import begun
 from bench.train.peers.launchers import ALL
-from bench.train.survival import report
 from bench.train.survival.cases import CASES
 from bench.train.survival.trial import survive
 
@@ -42,9 +41,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     found = measure(options.cases, options.peers, options.rounds, options.limit)
-    block = report.block(found)
-    page.keep("survival", found, block)
-    print(block)
+    kept.keep("survival", found)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,12 @@
-"""The table of docs/performance.md about survival. Pure."""
+"""What docs/performance.md shows of survival. Pure."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bench.figure import Dots, Series
 from bench.page import ran_on, table
+from bench.train.interruptions.report import COLORS
 from bench.train.peers.launchers import ALL
 from bench.train.survival.cases import CASES
 
@@ -18,6 +21,33 @@ def block(found: dict[str, Any]) -> str:
         f"torchrun's 46 to pass. Goal: ours lives through all of them: {verdict}."
     )
     return "\n".join([text, "", table(head, _rows(found["survival"]))])
+
+
+def figure(found: dict[str, Any]) -> Dots:
+    series = [
+        Series(
+            label=ALL[name].about,
+            color=COLORS[name],
+            rows={
+                case.about: [
+                    trial["standstill"] if trial["survives"] else math.inf
+                    for trial in of_case[case.name]
+                    if trial["fits"]
+                ]
+                for case in CASES
+                if case.name in of_case
+            },
+        )
+        for name, of_case in found["survival"].items()
+    ]
+    return Dots(
+        title="Every trial: the longest time without a step that had not been done before",
+        unit="seconds",
+        series=series,
+        ticks=(0.1, 0.3, 1, 3, 10, 30, 100),
+        never=300.0,
+        limits=(0.03, 400),
+    )
 
 
 def _rows(survival: Mapping[str, Mapping[str, Any]]) -> Iterator[Sequence[str]]:

@@ -8,7 +8,6 @@ the next turn everything is on the disk.
 """
 
 import argparse
-import json
 import os
 import shutil
 import subprocess
@@ -27,6 +26,7 @@ from torch import nn
 from torch.distributed import HashStore  # type: ignore[attr-defined]
 from torch.distributed.checkpoint.state_dict_saver import async_save
 
+from bench import kept
 from bench.machine import begun
 from spotrain.checkpoints.retention import Retention
 from spotrain.train import parts
@@ -35,7 +35,6 @@ from spotrain.train.saver import Save, Saver
 from spotrain.train.solo import SoloChannel
 from tests.train.test_checkpoint import DRIVER
 
-RESULTS: Final = Path(__file__).parents[1] / "results" / "checkpoint.json"
 WIDTHS: Final = {76: 2517, 302: 5017}
 """Megabytes of state -> width of one square layer whose weights and Adam's two moments are that."""
 
@@ -112,9 +111,8 @@ def main() -> None:
     dist.destroy_process_group()
     with tempfile.TemporaryDirectory() as folder:
         found["kills"] = kills(Path(folder), options.kills)
-    print(found["kills"])
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+    found["load_after"] = os.getloadavg()
+    kept.keep("checkpoint", found)
 
 
 if __name__ == "__main__":
