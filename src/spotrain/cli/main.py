@@ -29,7 +29,8 @@ VERBS: Final[Mapping[str, str]] = {
     "logs": "What the workers of a job have written, from its first moment on.",
     "checkpoints": "The checkpoints of a job: step, world, size, age, and whether they are whole.",
     "stop": "Suspend a job: it saves, and gives its nodes back.",
-    "resume": "Go on with a stopped job, from its last checkpoint.",
+    "resume": "Go on with a stopped job, from its last checkpoint; with a larger budget, if it "
+    "needs one.",
     "scale": "Change the number of GPUs of a job while it trains.",
     "delete": "Remove jobs; what they wrote under output/ stays.",
     "cost": "What jobs cost and saved, by pool, zone and capacity type, and what was lost or idle.",
