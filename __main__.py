@@ -5,7 +5,7 @@ What a stack file may say: stacks/schema.py. What a cloud is made of: components
 
 import pulumi
 
-from components.platform.archive import Archive, ArchiveArgs
+from components.platform.archive import Archive, ArchiveArgs, ArchiveKeeping
 from components.platform.elastic_jobs import ElasticJobs, ElasticJobsArgs
 from components.platform.job_namespace import JobNamespace, JobNamespaceArgs
 from components.platform.observability import Observability, ObservabilityArgs
@@ -70,6 +70,7 @@ Archive(
         namespace=jobs.name,
         shared=cloud.volumes[0],
         archive=cloud.archive,
+        keeping=ArchiveKeeping(**settings.archive.model_dump()),
         image=cloud.images.controller,
         kubernetes=cloud.kubernetes,
         after=(*cloud.ready, *platform.system, *volumes.ready),

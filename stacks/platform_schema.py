@@ -55,6 +55,27 @@ class Observability(Section):
     """Disk of Prometheus in GiB; default 20. What comes first, days or disk, drops the oldest."""
 
 
+class Archive(Section):
+    """How long the archive keeps what jobs did and printed (docs/archive.md)."""
+
+    log_days: Annotated[Whole, Field(ge=1, le=3650)] = 30
+    """Days after a job's end for which its logs are kept; default 30."""
+    logs_gib: Annotated[Whole, Field(ge=1, le=10_000)] = 10
+    """Most GiB of all logs together; default 10. Beyond it those of the job that ended first go
+    before their time. A job may have half a GiB, and one that has not ended keeps it."""
+    ledger_days: Annotated[
+        Whole | None,
+        Field(
+            ge=1,
+            le=36_500,
+            json_schema_extra={"next": "leave it out for no limit, or set it to a whole number"},
+        ),
+    ] = None
+    """Days for which the ledger of a job is kept after its object was deleted, and that of a node
+    after it went; default: for ever, as some kB a job are all it takes. What is gone costs nothing
+    in `spotrain cost`."""
+
+
 class PlatformSettings(Section):
     """What a stack file says on any cloud."""
 
@@ -62,5 +83,7 @@ class PlatformSettings(Section):
     """The cloud to build on. No default: it decides what else may be set."""
     jobs: Jobs = Jobs()
     """The namespace of the jobs, and its limits."""
+    archive: Archive = Archive()
+    """How long ledgers and logs are kept."""
     observability: Observability = Observability()
     """Metrics, on request."""

@@ -9,8 +9,10 @@ import pulumi_kubernetes as k8s
 from components.cloud import Volume
 from components.manifest import Manifest, ManifestArgs
 from components.platform import job_network
-from components.platform.archive_pod import LABELS, archive_pod
+from components.platform.archive_pod import LABELS, ArchiveKeeping, archive_pod
 from spotrain import contract
+
+__all__ = ["Archive", "ArchiveArgs", "ArchiveKeeping"]
 
 JOBS_ROLE = f"{contract.ARCHIVE_NAME}-jobs"
 """The ClusterRole of k8s/archive.yaml that is granted only inside the job namespace."""
@@ -27,6 +29,7 @@ class ArchiveArgs:
     """With output/."""
     archive: Volume
     """For ledger and logs; no job can mount it."""
+    keeping: ArchiveKeeping
     image: pulumi.Input[str]
     """Controller image, by digest."""
     kubernetes: k8s.Provider
@@ -120,6 +123,7 @@ class Archive(pulumi.ComponentResource):
                     self._args.namespace,
                     shared=self._args.shared,
                     archive=self._args.archive,
+                    keeping=self._args.keeping,
                 ),
             ),
             opts=pulumi.ResourceOptions.merge(

@@ -1,5 +1,8 @@
 """The archive's pod: one container of our image that sees two volumes and few rights."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import pulumi
 import pulumi_kubernetes as k8s
 
@@ -13,8 +16,31 @@ STOP_SECONDS = 10
 SCRATCH = "64Mi"
 
 
+@dataclass(frozen=True, kw_only=True)
+class ArchiveKeeping:
+    """How long it keeps what."""
+
+    log_days: int
+    logs_gib: int
+    ledger_days: int | None
+    """None: for ever."""
+
+    def environment(self) -> dict[str, str]:
+        told = {
+            contract.ENV_ARCHIVE_LOG_DAYS: self.log_days,
+            contract.ENV_ARCHIVE_LOGS_GIB: self.logs_gib,
+            contract.ENV_ARCHIVE_LEDGER_DAYS: self.ledger_days,
+        }
+        return {name: str(value) for name, value in told.items() if value is not None}
+
+
 def archive_pod(
-    image: pulumi.Input[str], namespace: pulumi.Input[str], *, shared: Volume, archive: Volume
+    image: pulumi.Input[str],
+    namespace: pulumi.Input[str],
+    *,
+    shared: Volume,
+    archive: Volume,
+    keeping: ArchiveKeeping,
 ) -> k8s.core.v1.PodTemplateSpecArgs:
     return k8s.core.v1.PodTemplateSpecArgs(
         metadata=k8s.meta.v1.ObjectMetaArgs(labels=LABELS),
@@ -24,7 +50,14 @@ def archive_pod(
             affinity=k8s.core.v1.AffinityArgs(node_affinity=managers_first()),
             termination_grace_period_seconds=STOP_SECONDS,
             security_context=run_as_owner(),
-            containers=[_container(image, namespace, shared=shared, archive=archive)],
+            containers=[
+                _container(
+                    image,
+                    {contract.ENV_JOB_NAMESPACE: namespace, **keeping.environment()},
+                    shared=shared,
+                    archive=archive,
+                )
+            ],
             volumes=[
                 _claimed("shared", shared),
                 _claimed("archive", archive),
@@ -46,13 +79,17 @@ def _claimed(name: str, volume: Volume) -> k8s.core.v1.VolumeArgs:
 
 
 def _container(
-    image: pulumi.Input[str], namespace: pulumi.Input[str], *, shared: Volume, archive: Volume
+    image: pulumi.Input[str],
+    environment: Mapping[str, pulumi.Input[str]],
+    *,
+    shared: Volume,
+    archive: Volume,
 ) -> k8s.core.v1.ContainerArgs:
     return k8s.core.v1.ContainerArgs(
         name="archive",
         image=image,
         command=["python3", "-m", "spotrain.archive"],
-        env=[k8s.core.v1.EnvVarArgs(name=contract.ENV_JOB_NAMESPACE, value=namespace)],
+        env=[k8s.core.v1.EnvVarArgs(name=name, value=value) for name, value in environment.items()],
         readiness_probe=_probe(failures=2),
         # A volume that hangs is no reason to start anew: that would not help, and take the rest.
         liveness_probe=_probe("--alive", failures=6),

@@ -125,6 +125,13 @@ ARCHIVE_CLAIM: Final = "spotrain-archive"
 """Claim of the volume for ledger and logs, which no pod of a job may mount."""
 ARCHIVE_MOUNT: Final = "/mnt/archive"
 """Where the archive, and nobody else, mounts it."""
+ENV_ARCHIVE_LOG_DAYS: Final = "SPOTRAIN_ARCHIVE_LOG_DAYS"
+"""The archive's setting: days after a job's end for which its logs are kept."""
+ENV_ARCHIVE_LOGS_GIB: Final = "SPOTRAIN_ARCHIVE_LOGS_GIB"
+"""The archive's setting: most GiB of all logs together."""
+ENV_ARCHIVE_LEDGER_DAYS: Final = "SPOTRAIN_ARCHIVE_LEDGER_DAYS"
+"""The archive's setting: days for which the ledger of a job is kept whose object is gone; empty:
+for ever."""
 ARCHIVE_PORT: Final = 8085
 """On its pod's loopback: the right to forward ports is the gate."""
 CODE_DIR: Final = "code"

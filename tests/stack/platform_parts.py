@@ -7,6 +7,7 @@ import pulumi_kubernetes as k8s
 
 from components.cloud import Cloud, ImageReferences, NfsVolume, Person, Pool, Terms, Volume
 from components.platform.archive import Archive, ArchiveArgs
+from components.platform.archive_pod import ArchiveKeeping
 from components.platform.elastic_jobs import ElasticJobs, ElasticJobsArgs
 from components.platform.job_namespace import JobNamespace, JobNamespaceArgs
 from components.platform.job_network import Egress
@@ -123,6 +124,7 @@ def archive() -> Recording:
                 namespace=JOBS,
                 shared=shared,
                 archive=ARCHIVE_VOLUME,
+                keeping=ArchiveKeeping(log_days=7, logs_gib=3, ledger_days=None),
                 image=IMAGE,
                 kubernetes=kube,
                 after=(),

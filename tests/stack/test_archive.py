@@ -6,10 +6,12 @@ import pytest
 
 from components.platform import job_network
 from spotrain import contract
+from spotrain.archive.retention import Retention
 from spotrain.archive.settings import Settings
 from spotrain.controller.network import build_network_policy
 from spotrain.controller.network import labels as labels_of
 from spotrain.controller.variables import SettingsError
+from stacks.platform_schema import Archive
 from stacks.recorder import Recording
 from tests.controller.builders import job
 from tests.stack.network_model import Place, Policy, may_connect
@@ -67,10 +69,21 @@ def test_it_listens_on_its_loopback_and_on_nothing_else(pod: dict[str, Any]) -> 
     assert "ports" not in container
     assert not pod["spec"].get("hostNetwork")
     environment = {one["name"]: one["value"] for one in container["env"]}
-    assert environment == {contract.ENV_JOB_NAMESPACE: JOBS}
+    assert environment[contract.ENV_JOB_NAMESPACE] == JOBS
     assert Settings.read(environment).address == "127.0.0.1"
     with pytest.raises(SettingsError, match="its own loopback only"):
         Settings.read({**environment, "SPOTRAIN_ARCHIVE_ADDRESS": "0.0.0.0"})
+
+
+def test_it_keeps_what_the_stack_file_says_and_no_longer(pod: dict[str, Any]) -> None:
+    (container,) = pod["spec"]["containers"]
+    environment = {one["name"]: one["value"] for one in container["env"]}
+    wanted = Retention(log_days=7, logs_gib=3, ledger_days=None)
+    assert Settings.read(environment).retention == wanted
+    assert Retention(**Archive().model_dump()) == Retention()
+    for name in set(environment) - {contract.ENV_JOB_NAMESPACE}:
+        with pytest.raises(SettingsError, match=f"{name}='0' is no number of"):
+            Settings.read({**environment, name: "0"})
 
 
 def test_its_settings_are_where_its_volumes_are_mounted(pod: dict[str, Any]) -> None:

@@ -86,6 +86,24 @@ class LedgerFiles:
         self._enter(job)
         del self._known[job.uid]
 
+    def drop(self, jobs: Iterable[JobRecord], *, nodes_before: datetime) -> None:
+        """Forget jobs whose objects are gone, and nodes that went before that time."""
+        gone = {job.uid: job for job in jobs if job.deleted_at is not None}
+        kept = {uid: job for uid, job in self._jobs.items() if uid not in gone}
+        if len(kept) < len(
+            self._jobs
+        ):  # first the list, so that it names no file that is not there
+            json_lines.replace(self._folder / layout.JOBS_FILE, map(to_document, kept.values()))
+            self._jobs = kept
+        for job in gone.values():
+            (self._folder / layout.ledger_file(job.name, job.uid)).unlink(missing_ok=True)
+        told = read_entries(self._folder, layout.NODES_FILE)
+        lasting = [entry for entry in told if not _is_before(entry, nodes_before)]
+        if len(lasting) < len(told):
+            documents = map(entries.to_document, lasting)
+            json_lines.replace(self._folder / layout.NODES_FILE, documents)
+            self._nodes = {each.uid: each for each in lasting if isinstance(each, NodeEntry)}
+
     def keep_node(self, node: NodeEntry) -> None:
         if self._nodes.get(node.uid) != node:
             json_lines.append(self._folder / layout.NODES_FILE, [entries.to_document(node)])
@@ -108,6 +126,12 @@ class LedgerFiles:
                 for entry in read_entries(self._folder, layout.ledger_file(job.name, job.uid))
             }
         return self._known[job.uid]
+
+
+def _is_before(entry: AnyEntry, horizon: datetime) -> bool:
+    ended = entry.gone_at if isinstance(entry, NodeEntry) else None
+    ended = entry.until if isinstance(entry, entries.GapEntry) else ended
+    return ended is not None and ended < horizon
 
 
 def _job(document: dict[str, Any]) -> JobRecord | None:

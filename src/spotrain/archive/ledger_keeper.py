@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from spotrain.archive import layout
 from spotrain.archive.file_work import FileWork
-from spotrain.archive.ledger_files import LedgerFiles
+from spotrain.archive.ledger_files import LedgerFiles, read_jobs
 from spotrain.archive.news import Snapshot, read_job
 from spotrain.archive.records import JobRecord
+from spotrain.archive.retention import DEFAULT, Retention, ledger_horizon, ledgers_to_drop
 from spotrain.archive.sources import read_node
 from spotrain.controller.kube import Kube
 from spotrain.controller.mirror import Mirror, Name
@@ -23,6 +24,7 @@ logger = logging.getLogger(__name__)
 
 TRY_AGAIN_SECONDS: Final = 5.0
 ALIVE_SECONDS: Final = 60.0
+SWEEP_SECONDS: Final = 3600.0
 
 
 class LedgerKeeper:
@@ -32,7 +34,15 @@ class LedgerKeeper:
     only makes the newest state of each job wait.
     """
 
-    def __init__(self, kube: Kube, namespace: str, folder: Path, files: FileWork) -> None:
+    def __init__(
+        self,
+        kube: Kube,
+        namespace: str,
+        folder: Path,
+        files: FileWork,
+        retention: Retention = DEFAULT,
+    ) -> None:
+        self._retention = retention
         self._kube = kube
         self._folder = folder
         self._files = files
@@ -59,6 +69,7 @@ class LedgerKeeper:
             group.create_task(self._note_nodes_that_went(writer, alive_until))
             group.create_task(self._write(writer))
             group.create_task(self._stay_alive())
+            group.create_task(self._forget_old_ones(writer))
 
     # --- What the watches say ---
 
@@ -122,6 +133,11 @@ class LedgerKeeper:
             await self._insist((self._folder / layout.ALIVE_FILE).touch)
             await asyncio.sleep(ALIVE_SECONDS)
 
+    async def _forget_old_ones(self, writer: LedgerFiles) -> None:
+        while True:
+            await self._insist(_forget, self._folder, writer, self._retention)
+            await asyncio.sleep(SWEEP_SECONDS)
+
     async def _insist(self, work: Callable[..., None], *arguments: Any) -> None:
         """A full or broken volume loses nothing: the same again until it is done."""
         while True:
@@ -138,6 +154,17 @@ def _write_down(writer: LedgerFiles, what: Snapshot | NodeEntry) -> None:
     writer.keep(what, datetime.now(UTC))
     if what.job.deleted_at is not None:
         writer.close(what.job)
+
+
+def _forget(folder: Path, writer: LedgerFiles, retention: Retention) -> None:
+    now = datetime.now(UTC)
+    horizon = ledger_horizon(retention, now)
+    if horizon is None:
+        return
+    old = ledgers_to_drop(read_jobs(folder).values(), retention, now)
+    if old:
+        logger.info("forgetting the ledgers of %d jobs, the last %s", len(old), old[-1].name)
+    writer.drop(old, nodes_before=horizon)
 
 
 def _deleted(snapshot: Snapshot) -> Snapshot:

@@ -5,14 +5,21 @@ how far each pod's log was kept by then, and how many bytes of this worker are g
 below it that says where to read on, whatever became of older segments.
 """
 
+import logging
+import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 from spotrain.archive import json_lines, layout
+from spotrain.archive.ledger_files import read_jobs
 from spotrain.archive.log_lines import Cursor
 from spotrain.archive.records import LogLine, read_record, to_document
+from spotrain.archive.retention import Retention, logs_to_drop
+
+logger = logging.getLogger(__name__)
 
 POD_UIDS: Final = 64
 """Cursors that a segment carries on: of so many pods of the worker, the newest."""
@@ -140,6 +147,17 @@ def segment_sizes(folder: Path) -> dict[tuple[int, int], int]:
             except FileNotFoundError:
                 continue  # dropped meanwhile
     return found
+
+
+def drop_logs(folder: Path, retention: Retention, busy: frozenset[str] = frozenset()) -> None:
+    """Remove what is kept no longer, of the archive below `folder`."""
+    jobs = read_jobs(folder).values()
+    places = {job.uid: folder / layout.logs_folder(job.name, job.uid) for job in jobs}
+    sizes = {uid: sum(segment_sizes(place).values()) for uid, place in places.items()}
+    kept = {uid: size for uid, size in sizes.items() if size}
+    for job in logs_to_drop(jobs, kept, retention, datetime.now(UTC), busy=busy):
+        logger.info("the logs of %s, which ended %s, are removed", job.name, job.ended_at)
+        shutil.rmtree(places[job.uid])
 
 
 def _reopen(path: Path, number: int) -> _Open:

@@ -11,10 +11,11 @@ import httpx2
 
 from spotrain.archive import layout
 from spotrain.archive.file_work import FileWork
-from spotrain.archive.log_files import JobLogs, LogBounds
+from spotrain.archive.log_files import JobLogs, LogBounds, drop_logs
 from spotrain.archive.log_lines import Cursor, LineSplitter, Resumption, parse_line
 from spotrain.archive.pod_log import stream_log
 from spotrain.archive.records import LogLine
+from spotrain.archive.retention import DEFAULT, Retention
 from spotrain.archive.sources import JOB_PODS, Source, read_pod
 from spotrain.controller.kube import FAULTS, Kube, NotFound
 from spotrain.controller.mirror import Mirror, Name, backoff
@@ -27,6 +28,8 @@ WRITE_SECONDS: Final = 0.5
 TRY_AGAIN_SECONDS: Final = 5.0
 WAITING_BYTES: Final = 8 << 20
 """Of lines that are not written yet; beyond it nobody reads on."""
+
+SWEEP_SECONDS: Final = 3600.0
 
 Job = tuple[str, str]
 """(name, uid)"""
@@ -46,7 +49,9 @@ class LogKeeper:
         folder: Path,
         files: FileWork,
         bounds: LogBounds | None = None,
+        retention: Retention = DEFAULT,
     ) -> None:
+        self._retention = retention
         self._kube = kube
         self._http = http
         self._namespace = namespace
@@ -75,6 +80,7 @@ class LogKeeper:
         async with asyncio.TaskGroup() as group:
             self._group = group
             group.create_task(self._pods.follow(self._kube))
+            group.create_task(self._forget_old_ones())
             await self._write()
 
     def _changed(self, _name: Name, old: Source | None, new: Source | None) -> None:
@@ -177,6 +183,24 @@ class LogKeeper:
             except OSError as error:
                 logger.error("logs cannot be read: %s; trying again", error)
                 await asyncio.sleep(TRY_AGAIN_SECONDS)
+
+    async def _forget_old_ones(self) -> None:
+        """By the thread that writes, so that nothing goes that is just being written."""
+        await self._pods.synced.wait()
+        while True:
+            busy = frozenset(
+                uid
+                for _, uid in (
+                    *((one.job, one.job_uid) for one in self._pods.items.values()),
+                    *((one.job, one.job_uid) for one in self._followed.values()),
+                    *(job for job, _ in self._waiting),
+                )
+            )
+            try:
+                await self._files.run_to_end(drop_logs, self._folder, self._retention, busy)
+            except OSError as error:
+                logger.error("old logs cannot be removed: %s; trying again in an hour", error)
+            await asyncio.sleep(SWEEP_SECONDS)
 
     async def _logs_of(self, job: Job) -> JobLogs:
         if job not in self._logs:

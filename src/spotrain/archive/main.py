@@ -68,9 +68,11 @@ async def _keep(settings: Settings, waiting: list[str]) -> None:
     logger.info("writing down the jobs of %s", settings.namespace)
     async with connected() as kube, _many_connections() as http, asyncio.TaskGroup() as group:
         namespace, folder = settings.namespace, settings.folder
-        group.create_task(LedgerKeeper(kube, namespace, folder, files).run())
+        keeper = LedgerKeeper(kube, namespace, folder, files, settings.retention)
+        group.create_task(keeper.run())
         logs_files = FileWork("logs", threads=1)
-        group.create_task(LogKeeper(kube, http, namespace, folder, logs_files).run())
+        logs = LogKeeper(kube, http, namespace, folder, logs_files, retention=settings.retention)
+        group.create_task(logs.run())
 
 
 def _open_lock(settings: Settings) -> int:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from spotrain import contract
-from spotrain.controller.variables import SettingsError, read_log_level, read_port
+from spotrain.archive.retention import DEFAULT, Retention
+from spotrain.controller.variables import SettingsError, read_log_level, read_port, read_whole
 
 ENV_FOLDER: Final = "SPOTRAIN_ARCHIVE_FOLDER"
 ENV_OUTPUT: Final = "SPOTRAIN_OUTPUT_FOLDER"
@@ -29,6 +30,9 @@ class Settings:
     """SPOTRAIN_ARCHIVE_ADDRESS: of this pod's loopback."""
     port: int = contract.ARCHIVE_PORT
     """SPOTRAIN_ARCHIVE_PORT."""
+    retention: Retention = DEFAULT
+    """SPOTRAIN_ARCHIVE_LOG_DAYS, SPOTRAIN_ARCHIVE_LOGS_GIB, SPOTRAIN_ARCHIVE_LEDGER_DAYS (empty:
+    for ever)."""
     log_level: str = "INFO"
     """SPOTRAIN_LOG_LEVEL: DEBUG, INFO, WARNING or ERROR."""
 
@@ -47,8 +51,20 @@ class Settings:
             output=Path(environment.get(ENV_OUTPUT, cls.output)),
             address=_loopback(environment.get(ENV_ADDRESS, cls.address)),
             port=own_port(environment),
+            retention=_retention(environment),
             log_level=read_log_level(environment, cls.log_level),
         )
+
+
+def _retention(environment: Mapping[str, str]) -> Retention:
+    default = DEFAULT
+    days, gib = contract.ENV_ARCHIVE_LOG_DAYS, contract.ENV_ARCHIVE_LOGS_GIB
+    ledger = contract.ENV_ARCHIVE_LEDGER_DAYS
+    return Retention(
+        log_days=read_whole(environment, days, "days", default.log_days) or default.log_days,
+        logs_gib=read_whole(environment, gib, "GiB", default.logs_gib) or default.logs_gib,
+        ledger_days=read_whole(environment, ledger, "days", default.ledger_days),
+    )
 
 
 def _loopback(text: str) -> str:

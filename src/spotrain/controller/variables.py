@@ -21,6 +21,18 @@ def read_log_level(environment: Mapping[str, str], default: str) -> str:
     )
 
 
+def read_whole(
+    environment: Mapping[str, str], name: str, unit: str, default: int | None
+) -> int | None:
+    """1 or more; `default` where it is unset or empty. Raises SettingsError."""
+    text = environment.get(name, "").strip()
+    if not text:
+        return default
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise SettingsError(f"{name}={text!r} is no number of {unit}, 1 or more; correct it.")
+
+
 def read_port(environment: Mapping[str, str], name: str, default: int) -> int:
     """Raises SettingsError."""
     text = environment.get(name, str(default))
