@@ -11,6 +11,7 @@ import pytest
 from spotrain.cli.local_jobs import ENV_FOLDER
 from spotrain.cli.main import main
 from spotrain.cli.pipes import UNREAD
+from tests.cli.terminal import terminal
 
 DEEP = "[" * 5000
 CONFIG = """\
@@ -299,6 +300,26 @@ def test_an_output_that_is_closed_is_no_fault(closed: int) -> None:
     assert "Traceback" not in ended.stderr
 
 
-def test_without_a_terminal_or_with_no_color_nothing_is_coloured(here: Path) -> None:
-    ended = spotrain("doctor", "--local", capture_output=True, env=environment(FORCE_COLOR=""))
-    assert "\x1b" not in ended.stdout + ended.stderr
+PLAYED = ("simulate", "--trace", "trace.csv", "--nodes", "4")
+"""A command with a wide table, which asks nobody."""
+
+
+@pytest.fixture
+def _trace(here: Path) -> None:
+    (here / "trace.csv").write_text("0,4\n3600000,2\n7200000,4\n36000000,4\n")
+
+
+@pytest.mark.usefixtures("_trace")
+@pytest.mark.parametrize("columns", [40, 60])
+def test_a_narrow_terminal_cuts_no_number_off(here: Path, columns: int) -> None:
+    with terminal(*PLAYED, folder=here, environment=environment(), columns=columns) as shown:
+        assert shown.read_to_end() == 0
+    wide = spotrain(*PLAYED, capture_output=True, env=environment()).stdout
+    assert wide
+    assert " ".join(wide.split()) in " ".join(shown.text.split())
+
+
+@pytest.mark.usefixtures("_trace")
+def test_without_a_terminal_nothing_is_coloured() -> None:
+    ended = spotrain(*PLAYED, capture_output=True, env=environment())
+    assert (ended.returncode, "\x1b" in ended.stdout + ended.stderr) == (0, False)

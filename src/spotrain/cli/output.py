@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 from spotrain.cli.options import Format
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
 
 WIDTH: Final = 80
 """Columns of a table where the output is no terminal; every table fits them."""
+CUT_OFF: Final = "…"
+"""At the end of what a column has no room for."""
 
 
 def answer(
@@ -46,13 +48,20 @@ def show(renderable: "RenderableType") -> None:
     from rich.console import Console
 
     if sys.stdout.isatty():
-        Console().print(renderable)
+        console = Console()
+        # Rather lines that the terminal wraps than numbers that are cut off.
+        if console.width < WIDTH and CUT_OFF in drawn(renderable, console):
+            console = Console(width=WIDTH)
+        console.print(renderable)
         return
-    console = Console(width=WIDTH)
+    text = drawn(renderable, Console(width=WIDTH))
+    print(text.strip("\n"))  # a table begins and ends with a line of blanks
+
+
+def drawn(renderable: "RenderableType", console: "Console") -> str:
     with console.capture() as captured:
         console.print(renderable)
-    text = "\n".join(line.rstrip() for line in captured.get().splitlines())
-    print(text.strip("\n"))  # a table begins and ends with a line of blanks
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
 def say(text: str) -> None:
