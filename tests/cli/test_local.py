@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spotrain import contract
+from spotrain.archive.errors import NotFound
 from spotrain.archive.folder import Folder
 from spotrain.cli.checkpoints import output_of
 from spotrain.cli.job_view import JobView, view
@@ -84,6 +85,16 @@ def until(jobs: LocalJobs, name: str, holds: Callable[[JobView], bool]) -> JobVi
 def until_gone(jobs: LocalJobs, name: str) -> None:
     with contextlib.suppress(NotThere):
         deque(jobs.watch(name), maxlen=0)
+
+
+def until_spoken(shelf: Shelf, name: str) -> None:
+    """Files tell nobody when they grow, so they have to be looked at."""
+    archive = Folder(shelf.archive)
+    while True:
+        with contextlib.suppress(NotFound):
+            if any(archive.logs(name)):
+                return
+        time.sleep(0.05)
 
 
 def is_ready(workers: int) -> Callable[[JobView], bool]:
@@ -216,7 +227,7 @@ def test_what_a_deleted_job_has_printed_and_done_is_still_told(
     jobs: LocalJobs, typed: Typed, shelf: Shelf, capsys: pytest.CaptureFixture[str]
 ) -> None:
     jobs.create(waiting_job())
-    until(jobs, "digits", is_ready(1))
+    until_spoken(shelf, "digits")
     jobs.delete("digits")
     until_gone(jobs, "digits")
     assert typed("logs", "digits") == 0

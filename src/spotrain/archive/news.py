@@ -77,8 +77,8 @@ def _min_workers(document: Mapping[str, Any]) -> int | None:
 def _end(status: Mapping[str, Any]) -> tuple[str, datetime | None]:
     for condition in status.get("conditions") or ():
         if condition.get("status") == "True" and condition.get("type") in ("Succeeded", "Failed"):
-            at = status.get("completionTime") or condition["lastTransitionTime"]
-            return condition["type"].lower(), datetime.fromisoformat(at)
+            at = status.get("completionTime") or condition.get("lastTransitionTime")
+            return condition["type"].lower(), datetime.fromisoformat(at) if at else None
     return "", None
 
 

@@ -8,13 +8,20 @@ import httpx2
 
 from spotrain import contract
 from spotrain.archive.client import BASE_URL, TIMEOUT, Client
-from spotrain.archive.errors import ArchiveError, NotFound, Refused
+from spotrain.archive.errors import ArchiveError, NotFound, Refused, Unavailable
 from spotrain.cli.cluster import Cluster
 from spotrain.cli.errors import NO_CLUSTER, NOT_FOUND, USAGE, UserError
 from spotrain.cli.port_forward import PortForward, private_listener
 from spotrain.kinds import PODS, Object
 
 LABEL: Final = f"app.kubernetes.io/name={contract.ARCHIVE_NAME}"
+
+
+class ArchiveAway(UserError):
+    """The cluster is there, and its archive does not answer; the caller may do without."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, exit_code=NO_CLUSTER)
 
 
 @contextmanager
@@ -27,16 +34,17 @@ def archive_of(cluster: Cluster) -> Iterator[Client]:
         with httpx2.Client(transport=transport, base_url=BASE_URL, timeout=TIMEOUT) as http:
             try:
                 yield Client(http)
+            except Unavailable as error:
+                raise ArchiveAway(str(error)) from None
             except ArchiveError as error:
                 raise UserError(str(error), exit_code=_exit_code(error)) from None
             except httpx2.RequestError as error:
                 if forward.problem:
-                    raise forward.problem from None
-                raise UserError(
+                    raise ArchiveAway(forward.problem.message) from None
+                raise ArchiveAway(
                     f"the archive has not answered: {error or type(error).__name__}. Try again; "
                     f"kubectl -n {cluster.namespace} logs deployment/{contract.ARCHIVE_NAME} "
-                    "tells more.",
-                    exit_code=NO_CLUSTER,
+                    "tells more."
                 ) from None
 
 
@@ -52,10 +60,9 @@ def choose_pod(pods: list[Object], namespace: str) -> str:
         problem, look = f"its pod is {phase}", f"describe pod {staying[0]['metadata']['name']}"
     else:
         problem, look = "there is no pod of it", f"get deployment {contract.ARCHIVE_NAME}"
-    raise UserError(
+    raise ArchiveAway(
         f"the archive of namespace {namespace} does not run: {problem}. kubectl -n {namespace} "
-        f"{look} tells why.",
-        exit_code=NO_CLUSTER,
+        f"{look} tells why."
     )
 
 

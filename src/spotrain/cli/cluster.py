@@ -15,7 +15,7 @@ from yaml import YAMLError
 from spotrain import contract
 from spotrain.cli.errors import NO_CLUSTER, UserError
 from spotrain.cli.refusals import NotAnswering, Request, refusal, refuse_paths
-from spotrain.kinds import Kind, Object
+from spotrain.kinds import PODS, Kind, Object
 
 REQUEST_SECONDS: Final = 15.0
 CONNECT_SECONDS: Final = 5.0
@@ -107,22 +107,40 @@ class Cluster:
             "timeoutSeconds": "300",
             **_selectors(labels, fields),
         }
-        patience = httpx2.Timeout(REQUEST_SECONDS, read=None)
-        path = kind.path(place)
-        with (
-            _reached(self.server),
-            self.http.stream(
-                "GET", path, params=parameters, timeout=patience, headers={"Accept": accept}
-            ) as response,
-        ):
-            if response.is_error:
-                response.read()
-                raise refusal(request, response.status_code, _json(response))
+        with self._streamed(request, kind.path(place), parameters, accept) as response:
             for line in response.iter_lines():
                 event = json.loads(line)
                 if event["type"] == "ERROR":
                     return  # the version is too old: the caller lists again
                 yield event["type"], event["object"]
+
+    def stream_log(self, pod: str, container: str, *, follow: bool) -> Iterator[bytes]:
+        """Pieces of what a container of the jobs' namespace has printed, each line with its time
+        before it; with `follow` until it has ended."""
+        request = Request("GET", PODS, self.namespace, pod, self.server, "log")
+        parameters = {"container": container, "timestamps": "true"}
+        parameters |= {"follow": "true"} if follow else {}
+        path = PODS.path(self.namespace, pod, "log")
+        with self._streamed(request, path, parameters, "*/*") as response:
+            yield from response.iter_bytes()
+
+    @contextmanager
+    def _streamed(
+        self, request: Request, path: str, parameters: Mapping[str, str], accept: str
+    ) -> Iterator[httpx2.Response]:
+        """An answer that may take its time."""
+        patience = httpx2.Timeout(REQUEST_SECONDS, read=None)
+        headers = {"Accept": accept}
+        with (
+            _reached(self.server),
+            self.http.stream(
+                "GET", path, params=parameters, timeout=patience, headers=headers
+            ) as response,
+        ):
+            if response.is_error:
+                response.read()
+                raise refusal(request, response.status_code, _json(response))
+            yield response
 
     def create(
         self,

@@ -31,9 +31,12 @@ class LogSource(Protocol):
 
 @contextmanager
 def opened(
-    *, context: str | None, namespace: str | None, local: bool
+    *, context: str | None, namespace: str | None, local: bool, of_pods: bool = False
 ) -> Iterator[tuple[Jobs, LogSource]]:
-    """Raises UserError, for whatever goes wrong in the context too."""
+    """`of_pods`: not what the archive has kept, but what the pods have that are still there.
+
+    Raises UserError, for whatever goes wrong in the context too; ArchiveAway where it is that.
+    """
     if local:
         from spotrain.cli.local_archive import opened_local_archive
         from spotrain.cli.local_jobs import LocalJobs, own_shelf
@@ -46,8 +49,14 @@ def opened(
     from spotrain.cli.cluster import connected
     from spotrain.cli.cluster_jobs import ClusterJobs
 
-    with connected(context, namespace) as cluster, archive_of(cluster) as archive:
-        yield ClusterJobs(cluster), archive
+    with connected(context, namespace) as cluster:
+        if of_pods:
+            from spotrain.cli.pod_logs import PodLogs
+
+            yield ClusterJobs(cluster), PodLogs(cluster)
+            return
+        with archive_of(cluster) as archive:
+            yield ClusterJobs(cluster), archive
 
 
 def window_of(record: JobLedger, world: int) -> tuple[str, str]:

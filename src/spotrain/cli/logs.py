@@ -9,6 +9,7 @@ import typer
 from spotrain.cli.errors import NOT_FOUND, UserError
 from spotrain.cli.log_sources import Line, opened, window_of
 from spotrain.cli.options import Context, JobName, Local, Namespace
+from spotrain.cli.output import say
 
 if TYPE_CHECKING:
     from spotrain.archive.records import JobLedger
@@ -32,7 +33,8 @@ def command(
 ) -> None:
     """What the workers of a job have written, from its first moment on.
 
-    The archive keeps it when pods, nodes and the job itself are gone. Each line begins with the
+    The archive keeps it when pods, nodes and the job itself are gone; where it is away, the pods
+    that are there still are asked. Each line begins with the
     number of its worker, unless one worker is asked for.
     """
     lines = lines_of(
@@ -58,15 +60,45 @@ def lines_of(
     world: int | None = None,
     follow: bool = False,
 ) -> Iterator[Line]:
-    """In time order; with `follow` until the job has ended. Raises UserError."""
+    """In time order; with `follow` until the job has ended. Without an archive those of the pods
+    that are still there, and that is said. Raises UserError."""
+    from spotrain.cli.archive import ArchiveAway
+
+    def read(*, of_pods: bool) -> Iterator[Line]:
+        with opened(context=context, namespace=namespace, local=local, of_pods=of_pods) as (
+            jobs,
+            source,
+        ):
+            yield from _lines(jobs, source, name, worker=worker, world=world, follow=follow)
+
+    has_spoken = False
+    try:
+        for line in read(of_pods=False):
+            has_spoken = True
+            yield line
+    except ArchiveAway as away:
+        if has_spoken:
+            raise
+        say(f"{away.message} This is what the pods have printed that are still there.")
+        yield from read(of_pods=True)
+
+
+def _lines(
+    jobs: "Jobs",
+    source: "LogSource",
+    name: str,
+    *,
+    worker: int | None,
+    world: int | None,
+    follow: bool,
+) -> Iterator[Line]:
     from spotrain.archive.log_reader import LogQuery
 
-    with opened(context=context, namespace=namespace, local=local) as (jobs, source):
-        record = _record(jobs, source, name, wait=follow)
-        since, until = window_of(record, world) if world is not None else ("", "")
-        query = LogQuery(worker=worker, since=since, until=until)
-        for line in source.logs(name, record.job.uid, query, follow=follow and not until):
-            yield Line(line.worker, line.line)
+    record = _record(jobs, source, name, wait=follow)
+    since, until = window_of(record, world) if world is not None else ("", "")
+    query = LogQuery(worker=worker, since=since, until=until)
+    for line in source.logs(name, record.job.uid, query, follow=follow and not until):
+        yield Line(line.worker, line.line)
 
 
 def _record(jobs: "Jobs", source: "LogSource", name: str, *, wait: bool) -> "JobLedger":

@@ -60,6 +60,28 @@ async def test_logs_are_followed_from_submit_on_and_stay_when_pod_and_job_are_go
     assert "had no world 9" in no_world.err
 
 
+async def test_without_an_archive_the_pods_themselves_are_asked_and_that_is_said(
+    place: Namespace, kubelet: Kubelet, person: Person
+) -> None:
+    node = f"{place.name}-gpu"
+    await kubelet.add(NodeSpec(name=node, labels={**POOL, "pool": node}))
+    job = await submit(place)
+    following = await person.starts("logs", "digits", "--follow")
+    await begin_worker(place, job, 0, node)
+    await until_pod(place.kube, place.name, "digits-worker-0", in_phase("Succeeded"))
+    await tell(place, world(1), stay(0), condition="Succeeded")
+    async with asyncio.timeout(LIMIT_SECONDS):
+        out, err = await following.communicate()
+    expected = [f"[0] worker-0 {number}" for number in range(1, COUNT + 1)]
+    assert out.decode().splitlines() == expected
+    assert following.returncode == 0
+    assert err.decode().count("the archive of") == 1
+    assert "the pods have printed that are still there" in err.decode()
+    again = await person.types("logs", "digits", "--worker", "0")
+    assert again.out.splitlines() == [line.removeprefix("[0] ") for line in expected]
+    assert (await person.types("logs", "digit")).code == 4
+
+
 async def test_checkpoints_are_listed_verified_and_pruned(
     place: Namespace, kubelet: Kubelet, archive: ArchivePod, person: Person
 ) -> None:
