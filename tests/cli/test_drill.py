@@ -2,22 +2,24 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spotrain import contract
+from spotrain.cli.cluster import Cluster
+from spotrain.cli.drill_cluster import InCluster
 from spotrain.cli.drill_plan import Strike, parse_manners, plan_strike, steady_world
 from spotrain.cli.drill_verdict import Limits, Outcome, goes_on, is_whole, worlds_ended
 from spotrain.cli.drilling import Check, Drill, nothing_to_check
-from spotrain.cli.errors import CONFLICT, NOT_FOUND, UserError
+from spotrain.cli.errors import CONFLICT, NO_CLUSTER, NOT_FOUND, UserError
 from spotrain.cli.job_view import JobView, view
 from spotrain.cli.refusals import NotAnswering
-from spotrain.kinds import Object
+from spotrain.kinds import Kind, Object
 from spotrain.ledger.entries import WorldEntry, to_document
 from spotrain.local.interruptions import Manner
 from tests.cli.documents import job
@@ -325,3 +327,36 @@ def test_an_api_server_that_is_away_for_a_while_is_waited_for() -> None:
 def test_one_that_stays_away_ends_the_drill_with_its_time() -> None:
     with pytest.raises(NotAnswering):
         practise(away=10**9, timeout_seconds=0.01)
+
+
+@dataclass
+class Flaky:
+    """A `Cluster` that answers every request but the next so many to open a node again."""
+
+    away: int
+    sent: list[tuple[str, str]] = field(default_factory=list)
+
+    def send(self, method: str, _kind: Kind, name: str, *, body: Object, **_: Any) -> None:
+        if body == {"spec": {"unschedulable": False}}:
+            self.away -= 1
+            if self.away >= 0:
+                raise NotAnswering("the cluster does not answer.")
+        self.sent.append((method, name))
+
+
+def strike_in(cluster: Flaky) -> None:
+    with InCluster(cast(Cluster, cluster), pause_seconds=0.0).struck(strike(Manner.NODE, 0)):
+        raise KeyboardInterrupt
+
+
+def test_a_node_is_opened_again_though_the_api_server_is_away_for_a_moment() -> None:
+    cluster = Flaky(away=3)
+    with pytest.raises(KeyboardInterrupt):
+        strike_in(cluster)
+    assert cluster.sent == [("PATCH", "n0"), ("POST", "digits-worker-0"), ("PATCH", "n0")]
+
+
+def test_a_node_that_could_not_be_opened_is_named_with_the_command_that_does() -> None:
+    with pytest.raises(UserError, match="Next: kubectl uncordon n0") as told:
+        strike_in(Flaky(away=99))
+    assert told.value.exit_code == NO_CLUSTER

@@ -142,6 +142,24 @@ async def test_what_cannot_be_is_told_in_one_line_and_nothing_is_done(
     ]
 
 
+async def test_every_verb_knows_a_misspelt_name_from_a_missing_cluster(
+    namespace: Namespace, person: Person
+) -> None:
+    """There is no archive either, which alone could know of deleted jobs."""
+    await namespace.submit("digits", 2)
+    verbs = ("status", "describe", "explain", "stop", "resume", "delete", "scale --gpus 2", "drill")
+    for words in verbs:
+        refused = await person.types(*words.split(), "digit")
+        assert (refused.code, refused.out) == (4, ""), refused
+        assert "Did you mean digits?" in refused.err
+        assert refused.err.count("\n") == 1
+    for words in ("logs", "checkpoints", "cost --no-history"):
+        refused = await person.types(*words.split(), "digit")
+        assert (refused.code in (3, 4), refused.out) == (True, ""), refused
+        assert "digit" in refused.err or "archive" in refused.err
+        assert "Traceback" not in refused.err
+
+
 async def test_gpus_shows_the_pools_to_whoever_may_submit(person: Person) -> None:
     shown = await person.types("gpus")
     assert (shown.code, shown.err) == (0, "")

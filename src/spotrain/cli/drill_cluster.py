@@ -1,5 +1,6 @@
 """Drills in a cluster, by requests to its API server."""
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,11 +17,13 @@ from spotrain.cli.drilling import Check, nothing_to_check
 from spotrain.cli.errors import CONFLICT, NO_CLUSTER, UserError
 from spotrain.cli.job_view import JobView
 from spotrain.cli.platform import read_platform, read_prices
-from spotrain.cli.refusals import NotAllowed
+from spotrain.cli.refusals import NotAllowed, NotAnswering
 from spotrain.kinds import NODES, PODS, Kind
 from spotrain.ledger.prices import PriceBook
 from spotrain.local.interruptions import Manner
 
+UNDO_TRIES: Final = 5
+"""Where nobody answers: a node that stays cordoned is lost to everybody."""
 ACCESS_REVIEWS: Final = Kind("/apis/authorization.k8s.io/v1", "selfsubjectaccessreviews")
 
 
@@ -29,6 +32,8 @@ class InCluster:
     """`Ground`: workers are evicted and removed with the rights of whoever drills."""
 
     cluster: Cluster
+    pause_seconds: float = 2.0
+    """Between two tries to undo something."""
     local = False
 
     @property
@@ -50,7 +55,26 @@ class InCluster:
             yield nothing_to_check
         finally:
             with undisturbed():
-                _undo(self.cluster, strike)
+                self._undo(strike)
+
+    def _undo(self, strike: Strike) -> None:
+        try:
+            for call in strike.undo:
+                self._insist(call)
+        except UserError as error:
+            node = strike.worker.node
+            raise UserError(
+                f"node {node} may still be cordoned: {error.message} Next: kubectl uncordon {node}",
+                exit_code=NO_CLUSTER,
+            ) from None
+
+    def _insist(self, call: Call) -> None:
+        for _ in range(UNDO_TRIES - 1):
+            try:
+                return _send(self.cluster, call)
+            except NotAnswering:
+                time.sleep(self.pause_seconds)
+        _send(self.cluster, call)
 
     def usd_per_hour(self, seen: JobView) -> float | None:
         """By the ledger's rules."""
@@ -96,18 +120,6 @@ def refused(call: Call) -> UserError:
         f"you may not {call.right['verb']} {what} in namespace {call.namespace!r}. Ask the "
         "administrator for the rights of k8s/researchers.yaml."
     )
-
-
-def _undo(cluster: Cluster, strike: Strike) -> None:
-    try:
-        for call in strike.undo:
-            _send(cluster, call)
-    except UserError as error:
-        node = strike.worker.node
-        raise UserError(
-            f"node {node} may still be cordoned: {error.message} Next: kubectl uncordon {node}",
-            exit_code=NO_CLUSTER,
-        ) from None
 
 
 def _send(cluster: Cluster, call: Call) -> None:
