@@ -70,7 +70,7 @@ lock: $(READY)   ## pin what pyproject.toml asks for, with hashes (UPGRADE=--upg
 	@# What the images install, and what builds the package in them: parts of the same lock.
 	$(LOCK) -c requirements.lock --extra s3 pyproject.toml -o training-image/requirements.lock
 	@# The base has a torch of its own, with what that needs.
-	for extra in lightning transformers; do echo torch | $(LOCK) -c requirements.lock --excludes - \
+	for extra in lightning tensorboard transformers; do echo torch | $(LOCK) -c requirements.lock --excludes - \
 	  --extra $$extra pyproject.toml -o training-image/$$extra.lock; done
 	$(LOCK) -c requirements.lock --extra controller --extra archive --extra aws --extra gcp pyproject.toml \
 	  -o controller-image/requirements.lock

@@ -17,7 +17,7 @@ WANTED: dict[str, list[str]] = {
     "training-image/requirements.lock": [*PROJECT["project"]["dependencies"], *EXTRAS["s3"]],
     **{
         f"training-image/{extra}.lock": [*PROJECT["project"]["dependencies"], *EXTRAS[extra]]
-        for extra in ("lightning", "transformers")
+        for extra in ("lightning", "tensorboard", "transformers")
     },
     "controller-image/requirements.lock": [
         *PROJECT["project"]["dependencies"],

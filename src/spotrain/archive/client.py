@@ -13,6 +13,7 @@ from spotrain.archive.file_work import PATIENCE_SECONDS
 from spotrain.archive.log_reader import EVERYTHING, LogQuery
 from spotrain.archive.records import (
     CheckpointRecord,
+    EventFile,
     JobLedger,
     JobRecord,
     JobStay,
@@ -100,6 +101,17 @@ class Client:
         timeout = httpx2.Timeout(TIMEOUT.connect, read=VERIFY_SECONDS)
         found = self._stream("POST", "/v1/checkpoints/prune", asked, timeout)
         return [line["id"] for line in found]
+
+    def event_files(self, output: str) -> list[EventFile]:
+        lines = self._lines("/v1/events", output=output)
+        return [read_record(EventFile, line) for line in lines]
+
+    def event_bytes(self, output: str, path: str, begin: int) -> bytes:
+        """Some of them, from `begin` on; empty: there are no more."""
+        asked = {"output": output, "path": path, "begin": str(begin)}
+        response = self._http.get("/v1/events/content", params=asked)
+        _raise_for(response)
+        return response.content
 
     def problems(self) -> dict[str, str]:
         """Part of the archive -> what is wrong with it; empty: nothing."""

@@ -60,6 +60,16 @@ class LogLine(CamelCase):
 
 
 @dataclass(frozen=True, kw_only=True)
+class EventFile(CamelCase):
+    """What a job writes for TensorBoard."""
+
+    path: str
+    """From the output folder that was asked for."""
+    size: int
+    """Bytes."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class CheckpointRecord(CamelCase):
     """A published checkpoint of an output folder, newest first in every list."""
 

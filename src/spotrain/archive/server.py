@@ -6,6 +6,7 @@ GET  /v1/jobs/{name}/logs[?uid=&worker=&since=&until=&follow=1]
 GET  /v1/nodes, /v1/stays [?since=&until=]
 HEAD, PUT /v1/code/{sha256}                    a .tar.gz, unpacked in output/code/
 GET  /v1/checkpoints?output=                   POST .../verify, .../prune[&keep=]
+GET  /v1/events?output=                        TensorBoard's files; .../content?output=&path=&begin=
 GET  /healthz
 """
 
@@ -31,6 +32,7 @@ from spotrain.archive.checkpoints import (
 )
 from spotrain.archive.code import PACKED_BYTES, Upload, has_code
 from spotrain.archive.errors import ArchiveError, Refused, Unavailable
+from spotrain.archive.event_files import list_event_files, read_event_bytes
 from spotrain.archive.file_work import PATIENCE_SECONDS, FileWork
 from spotrain.archive.folder import Folder
 from spotrain.archive.following import follow
@@ -85,6 +87,8 @@ class Service:
                 Route("/v1/checkpoints", self.checkpoints),
                 Route("/v1/checkpoints/verify", self.verify, methods=["POST"]),
                 Route("/v1/checkpoints/prune", self.prune, methods=["POST"]),
+                Route("/v1/events", self.events),
+                Route("/v1/events/content", self.event_bytes),
             ],
             middleware=[
                 Middleware(TrustedHostMiddleware, allowed_hosts=list(HOSTS)),
@@ -209,6 +213,18 @@ class Service:
             patience=VERIFY_SECONDS,
         )
         return answers.answer_lines({"id": id} for id in gone)
+
+    # --- Event files ---
+
+    async def events(self, request: Request) -> Response:
+        found = await self._output.run(list_event_files, self._archive.output, _place(request))
+        return answers.answer_lines(map(to_document, found))
+
+    async def event_bytes(self, request: Request) -> Response:
+        path, begin = request.query_params.get("path", ""), answers.read_number(request, "begin", 0)
+        asked = (self._archive.output, _place(request), path, begin or 0)
+        piece = await self._output.run(read_event_bytes, *asked)
+        return Response(piece, media_type="application/octet-stream")
 
 
 class NoBrowsers:

@@ -35,6 +35,7 @@ VERBS: Final[Mapping[str, str]] = {
     "delete": "Remove jobs; what they wrote under output/ stays.",
     "cost": "What jobs cost and saved, by pool, zone and capacity type, and what was lost or idle.",
     "drill": "Interrupt a job for real, and say what that cost and whether it is within limits.",
+    "board": "TensorBoard over what jobs have written under output/, until Ctrl-C.",
     "report": "A job as one HTML page: worlds, lost time, throughput, metrics, cost, checkpoints.",
     "doctor": "Check what would keep jobs from running, before money is spent: 1 if something "
     "would.",

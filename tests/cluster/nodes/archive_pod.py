@@ -69,6 +69,7 @@ class ArchivePod:
         }
         await self.place.kube.create(PODS, self.place.name, document)
         await until_pod(self.place.kube, self.place.name, NAME, in_phase("Running"))
+        await self.until(lambda client: client.jobs(), lambda _: True)
 
     async def _grant(self) -> None:
         kube, namespace = self.place.kube, self.place.name

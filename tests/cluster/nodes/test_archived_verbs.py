@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import signal
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from spotrain.kinds import CONFIG_MAPS, JOBS
 from spotrain.local.kubelet import Kubelet, NodeSpec
 from tests.archive.entries import stay, world
 from tests.archive.test_checkpoints import publish
+from tests.cli.curves import address_in, curves, write_curve
 from tests.cluster.cluster import Namespace, remove
 from tests.cluster.command_line import LIMIT_SECONDS, Person
 from tests.cluster.nodes.archive_pod import ArchivePod
@@ -102,6 +104,30 @@ async def test_checkpoints_are_listed_verified_and_pruned(
     assert pruned.out.split() == ["w000001-s00000030"]
     with contextlib.suppress(FileNotFoundError):
         assert list(files[0].parent.iterdir()) == []
+
+
+async def test_a_board_shows_what_jobs_write_through_the_forwarded_port(
+    place: Namespace, kubelet: Kubelet, archive: ArchivePod, person: Person
+) -> None:
+    await submit(place)
+    await archive.until(lambda client: client.jobs(), bool)
+    output = kubelet.options.folder / "shared" / contract.OUTPUT_DIR / "digits"
+    write_curve(output, "loss", {1: 0.5})
+    board = await person.starts("board", "digits")
+    assert board.stdout
+    async with asyncio.timeout(LIMIT_SECONDS):
+        line = (await board.stdout.readline()).decode()
+        assert "shows digits (1 event file) until Ctrl-C" in line
+        while "digits" not in (found := await asyncio.to_thread(curves, address_in(line))):
+            await asyncio.sleep(0.2)
+        assert list(found["digits"]) == ["loss"]
+        board.send_signal(signal.SIGINT)
+        _, err = await board.communicate()
+    assert board.returncode == 130
+    assert b"the board is closed" in err
+    unknown = await person.types("board", "digit")
+    assert unknown.code == 4
+    assert "Did you mean digits?" in unknown.err
 
 
 @pytest.mark.usefixtures("archive")
