@@ -1,4 +1,5 @@
-"""`spotrain cost` as a person types it: from the archive, and where none runs, from the status."""
+"""`spotrain cost` and `report` as a person types them: from the archive, through its forwarded
+port, and where none runs, from the status."""
 
 import json
 from datetime import datetime, timedelta
@@ -26,10 +27,24 @@ SECONDS = {"boot": 0.1, "held": 0.8}
 USEFUL_SECONDS = 0.4
 
 
-async def trained(place: Namespace) -> None:
-    """A job whose whole life is over within its first second, which is past when it is asked of."""
+TERMS = "idleMinutes: 1\nstorage: {readUsdPerGb: 0.03, writtenUsdPerGb: 0.06}\n"
+MOVED_USD = 10 * 0.03 + 1 * 0.06
+
+
+async def told_a_loss(place: Namespace) -> datetime:
+    """A job that trains and has told of its loss; when it was made."""
     job = await place.submit("digits", 2)
     created = datetime.fromisoformat(job["metadata"]["creationTimestamp"])
+    at = (created + timedelta(seconds=0.4)).isoformat()
+    progress = {"step": 50, "at": at, "metrics": {"loss": 2.5}}
+    await place.kube.patch(
+        JOBS, place.name, "digits", {"status": {"progress": progress}}, subresource="status"
+    )
+    return created
+
+
+async def trained(place: Namespace, created: datetime) -> None:
+    """Its whole life is over within its first second, which is past when it is asked of."""
 
     def at(seconds: float) -> datetime:
         return created + timedelta(seconds=seconds)
@@ -44,6 +59,8 @@ async def trained(place: Namespace) -> None:
         node_gpus=1,
         node_created_at=at(0),
         place=PLACE,
+        read_bytes=10**10,
+        written_bytes=10**9,
     )
     one = world(
         1,
@@ -60,6 +77,7 @@ async def trained(place: Namespace) -> None:
     told = job_object(one, held, condition="Succeeded")["status"]
     told["conditions"][0]["lastTransitionTime"] = told["completionTime"] = at(1).isoformat()
     told["ledger"]["since"] = created.isoformat()
+    told["progress"] = {"step": 100, "at": at(0.7).isoformat(), "metrics": {"loss": 0.125}}
     await place.kube.patch(JOBS, place.name, "digits", {"status": told}, subresource="status")
 
 
@@ -71,8 +89,12 @@ async def test_a_person_learns_what_a_job_cost_with_and_without_an_archive(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     await offer_pools(place.kube)
+    terms = {"data": {contract.TERMS_KEY: TERMS}}
+    await place.kube.patch(
+        kinds.CONFIG_MAPS, contract.SYSTEM_NAMESPACE, contract.POOLS_CONFIGMAP, terms
+    )
     person = Person(plane.kubeconfig, place.name, tmp_path)
-    await trained(place)
+    created = await told_a_loss(place)
     words = ("cost", "digits", "--no-history")
     try:
         monkeypatch.setenv("KUBECONFIG", str(plane.kubeconfig))
@@ -80,10 +102,18 @@ async def test_a_person_learns_what_a_job_cost_with_and_without_an_archive(
         archive = ArchivePod(place, kubelet)
         await archive.start()
         await archive.until(
-            lambda client: client.ledger("digits").entries, lambda entries: len(entries) == 2
+            lambda client: client.ledger("digits").entries, lambda entries: len(entries) == 1
+        )
+        await trained(place, created)
+        await archive.until(
+            lambda client: client.ledger("digits").entries, lambda entries: len(entries) == 4
         )
         from_archive = await person.types(*words, "-o", "json")
         assert "status" not in from_archive.err
+        reported = await person.types("report", "digits", "--no-history", "-o", "-")
+        assert (reported.code, "status" in reported.err) == (0, False)
+        for words_of_it in ("10 GB read, 1 GB written: $0.3600", ">loss<", "typical spot"):
+            assert words_of_it in reported.out, words_of_it
         missing = await person.types("cost", "gone", "--no-history")
         assert (missing.code, missing.out) == (4, "")
         assert missing.err.count("\n") == 1
@@ -98,8 +128,12 @@ async def test_a_person_learns_what_a_job_cost_with_and_without_an_archive(
             told = json.loads(answer.out)
             seconds = {line["use"]: 3600 * line["nodeHours"] for line in told["lines"]}
             assert seconds == pytest.approx(SECONDS)
-            assert told["usd"] == pytest.approx(0.2 * sum(SECONDS.values()) / 3600)
-            assert told["onDemandUsd"] == pytest.approx(0.5 * USEFUL_SECONDS / 3600)
+            assert told["nodeUsd"] == pytest.approx(0.2 * sum(SECONDS.values()) / 3600)
+            assert told["traffic"]["usd"] == pytest.approx(MOVED_USD)
+            assert told["usd"] == pytest.approx(told["nodeUsd"] + MOVED_USD)
+            useful = USEFUL_SECONDS / SECONDS["held"]
+            on_demand = 0.5 * USEFUL_SECONDS / 3600 + useful * MOVED_USD
+            assert told["onDemandUsd"] == pytest.approx(on_demand)
         table = await person.types(*words)
         assert "typical spot" in table.out
         everything = await person.types("cost", "--days", "3650", "--no-history", "-o", "name")
