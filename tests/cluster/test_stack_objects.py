@@ -23,7 +23,7 @@ from components.cloud import (
     VolumeSource,
 )
 from components.platform.shared_volumes import SharedVolumes, SharedVolumesArgs
-from stacks.pages.stacks import QUARRY, recording_of
+from stacks.pages.stacks import QUARRIES, recording_of
 from stacks.preview import ROOT
 from stacks.recorder import Recording, record
 from stacks.stack_file import stack_names
@@ -35,7 +35,7 @@ pytestmark = [
     # pulumi_eks deprecates one of its own classes as it is imported; we use another one.
     pytest.mark.filterwarnings("ignore:NodeGroup uses:DeprecationWarning"),
 ]
-STACKS = (*stack_names(), QUARRY.stem)
+STACKS = (*stack_names(), *QUARRIES)
 EXAMPLES = sorted(
     file for file in (ROOT / "k8s" / "examples").glob("*.yaml") if file.name != "pools.yaml"
 )
