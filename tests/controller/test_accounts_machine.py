@@ -334,6 +334,14 @@ class Lives(RuleBasedStateMachine):
         assert vars(lost) == pytest.approx(vars(whole.lost_seconds), abs=1e-3)
 
     @invariant()
+    def a_world_tells_its_speed_while_it_is_the_present_one(self) -> None:
+        world = self.status.world
+        if world is not None:
+            present = [e for e in self.status.history[-1:] if e.ended_at is None]
+            speed = next((e.steps_per_second for e in present if e.number == world.number), None)
+            assert world.steps_per_second == (speed and pytest.approx(speed, rel=1e-5))
+
+    @invariant()
     def lists_stay_short(self) -> None:
         assert len(self.status.history) <= FEW
         numbers = [world.number for world in self.status.history]
