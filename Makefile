@@ -41,9 +41,10 @@ bench-%: $(READY)
 provider-check: $(READY) ## let the AWS Terraform provider judge what the stacks ask AWS for
 	$(BIN)/pytest -m provider tests/stack
 
-config-reference: $(READY) ## write docs/configuration.md and the other pages that are made from the code
+config-reference: $(READY) ## write docs/configuration.md and whatever else is made from the code
 	@$(BIN)/python -m stacks.pages
 	@$(BIN)/python -m tests.explain.page
+	@$(BIN)/python -m tests.stack.platform_objects
 
 session: $(READY) ## type docs/session.md anew, on a cluster whose nodes are made up; some of it is in the README
 	@tools=$$($(MAKE) --no-print-directory cluster-tools) && \

@@ -5,7 +5,7 @@ import yaml
 
 from tests.stack.platform_objects import GOLDEN, NOT_EVERYWHERE, SMALL, platform_objects
 
-REWRITE = "run python -m tests.stack.platform_objects"
+REWRITE = "run make config-reference, and look at what has changed"
 
 
 def is_optional(name: str) -> bool:
