@@ -10,12 +10,14 @@ from pathlib import Path
 import yaml
 
 from spotrain import contract
-from spotrain.kinds import JOBS, Object
+from spotrain.kinds import JOBS, PODS, Object
 from tests.cluster.researchers import IMAGE, POOLS
 
 NAMESPACE = "team"
 PLATFORM = f"GET {contract.POOLS_CONFIGMAP}"
 SENDING = f"POST {JOBS.plural}"
+ARCHIVE = f"GET {PODS.plural}"
+"""Before code is sent it is asked where the archive is."""
 WHO = "POST selfsubjectreviews"
 
 

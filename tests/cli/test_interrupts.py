@@ -5,23 +5,33 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.stalling_server import PLATFORM, SENDING, WHO, stalling_server
+from tests.cli.stalling_server import ARCHIVE, PLATFORM, SENDING, WHO, stalling_server
 from tests.cli.terminal import CTRL_C, terminal
 
 SUBMIT = ("submit", "exp1", "--gpus", "1", "--gpu-type", "t4", "--", "train.py")
 
 
-@pytest.mark.parametrize("moment", [PLATFORM, WHO])
-def test_before_the_job_is_sent_ctrl_c_leaves_none(moment: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("moment", "options"),
+    [
+        pytest.param(PLATFORM, (), id="asking-for-pools"),
+        pytest.param(WHO, (), id="asking-who-it-is"),
+        pytest.param(ARCHIVE, ("--code", "."), id="sending-code"),
+    ],
+)
+def test_before_the_job_is_sent_ctrl_c_leaves_none(
+    moment: str, options: tuple[str, ...], tmp_path: Path
+) -> None:
+    words = (*SUBMIT[:2], *options, *SUBMIT[2:])
     with (
         stalling_server(moment, tmp_path) as (server, environment),
-        terminal(*SUBMIT, folder=tmp_path, environment={**os.environ, **environment}) as shown,
+        terminal(*words, folder=tmp_path, environment={**os.environ, **environment}) as shown,
     ):
         assert server.arrived.wait(60)
         shown.press(CTRL_C)
         assert shown.read_to_end() == 130
         assert server.jobs == []
-    assert "interrupted: no job was made." in shown.text
+    assert "interrupted: no job was made. Code that was sent already lies" in shown.text
     assert "Traceback" not in shown.text
 
 

@@ -371,6 +371,51 @@ def test_a_submission_is_followed_in_place_until_it_speaks_and_ctrl_c_leaves_it_
     assert view(jobs.get("waits")).state == RUNNING
 
 
+def test_a_sweep_of_this_machine_runs_one_job_after_the_other_and_is_shown(
+    jobs: LocalJobs, typed: Typed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import json
+
+    import yaml
+
+    script = "import sys; print('tried', sys.argv[1:])"
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(waiting_job(script=script)))
+    assert typed("sweep", "job.yaml", "n=1,2", "--follow") == 0
+    told = capsys.readouterr()
+    assert "sent 2 jobs of 2, at most 1 at once" in told.out
+    assert "digits: 2 of 2 jobs succeeded." in told.err
+    assert typed("sweep", "digits", "-o", "json") == 0
+    first, second = json.loads(capsys.readouterr().out)
+    assert (first["values"], second["values"]) == ({"n": "1"}, {"n": "2"})
+    assert first["endedAt"][:19] <= second["createdAt"][:19]
+    assert typed("logs", second["name"]) == 0
+    assert capsys.readouterr().out == "[0] tried ['--n=2']\n"
+    assert typed("sweep", "job.yaml", "n=1,2") == 0
+    assert "sent 0 jobs of 2, 2 were there already" in capsys.readouterr().out
+    assert typed("sweep", "digits", "--delete") == 0
+    assert not jobs.list()
+
+
+def test_a_followed_sweep_is_a_table_in_place_and_ctrl_c_leaves_its_jobs_running(
+    jobs: LocalJobs, tmp_path: Path
+) -> None:
+    import yaml
+
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(waiting_job()))
+    words = ("sweep", "job.yaml", "n=1", "--local", "--follow")
+    with terminal(*words, folder=tmp_path, environment=dict(os.environ)) as shown:
+        shown.read_until("Running")
+        shown.press(CTRL_C)
+        assert shown.read_to_end() == 130
+    said = " ".join(shown.text.split())
+    assert (
+        "interrupted: the jobs of sweep digits go on. Next: spotrain sweep digits --local" in said
+    )
+    assert "Traceback" not in said
+    (document,) = jobs.list()
+    assert view(document).state == RUNNING
+
+
 def test_run_in_a_terminal_shows_its_story_and_ctrl_c_ends_its_workers(
     jobs: LocalJobs, tmp_path: Path
 ) -> None:
