@@ -78,6 +78,9 @@ def google_server() -> Iterator[GoogleServer]:
     told = GoogleServer()
 
     class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.do_GET()
+
         def do_GET(self) -> None:
             address = urlsplit(self.path)
             path = unquote(address.path).lstrip("/")

@@ -8,11 +8,11 @@ import pytest
 from botocore.stub import Stubber  # type: ignore[import-untyped]
 from moto import mock_aws
 
+from spotrain.clouds.answers import NotInterrupted
 from spotrain.clouds.interruption import (
     ACTION,
     START_SECONDS,
     Instance,
-    NotInterrupted,
     connect,
     find_spot,
     instance_of,

@@ -125,6 +125,21 @@ async def test_what_cannot_be_drilled_is_told_in_one_line_and_nobody_is_interrup
     assert await scene.objects() == before
 
 
+async def test_a_machine_of_compute_engine_is_googles_to_take_back(scene: Scene) -> None:
+    """No role is asked for, and whoever is not logged in there learns how."""
+    provider_id = "gce://my-project/us-central1-a/gke-dev-t4-spot-a-1a2b3c4d-x1y2"
+    kube = scene.namespace.kube
+    await kube.patch(kinds.NODES, "", scene.node, {"spec": {"providerID": provider_id}})
+    before = await scene.objects()
+    login = scene.researcher.folder / ".config" / "gcloud" / "application_default_credentials.json"
+    login.parent.mkdir(parents=True)
+    login.write_text("{}")  # one that has lost its content; without any, the network is asked
+    refused = await scene.researcher.types("drill", "digits", "--real")
+    assert (refused.code, refused.out) == (3, ""), refused
+    assert "gcloud auth application-default login" in refused.err
+    assert await scene.objects() == before
+
+
 async def test_a_dry_run_tells_every_request_and_sends_none(scene: Scene) -> None:
     before = await scene.objects()
     told = await scene.administrator.types(

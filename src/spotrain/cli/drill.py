@@ -48,8 +48,8 @@ def command(
         bool,
         typer.Option(
             "--real",
-            help="Let AWS's Fault Injection Service take back the worker's spot node, with your "
-            "own AWS credentials.",
+            help="Let the cloud take back the worker's spot node, with your own credentials: AWS's "
+            "Fault Injection Service, or Compute Engine.",
         ),
     ] = False,
     role: Annotated[
@@ -57,7 +57,7 @@ def command(
         typer.Option(
             envvar="SPOTRAIN_DRILL_ROLE",
             metavar="ARN",
-            help="For --real: what the stack's output drillRole says.",
+            help="For --real on AWS: what the stack's output drillRole says.",
         ),
     ] = None,
     context: Context = None,
@@ -70,7 +70,7 @@ def command(
     Exits with 1 where a limit was passed, or where the job did not come back.
     """
     from spotrain.cli.drill_plan import parse_manners
-    from spotrain.cli.drill_real import require
+    from spotrain.cli.drill_real import require_notice
     from spotrain.cli.drill_verdict import Limits
     from spotrain.cli.drill_view import show, show_plan
     from spotrain.cli.drilling import Drill
@@ -78,11 +78,12 @@ def command(
     manners = parse_manners(kind)
     if real and local:
         raise UserError(
-            "--real and --local: AWS takes back no node of this machine; leave one out."
+            "--real and --local: no cloud takes back a node of this machine; leave one out."
         )
-    given_role = require(manners, role) if real else None
+    if real:
+        require_notice(manners)
     limits = Limits(max_pause_seconds=max_pause, max_steps_lost=max_steps_lost)
-    with _ground(name, context, namespace, given_role, local=local) as ground:
+    with _ground(name, context, namespace, role, real=real, local=local) as ground:
         drill = Drill(ground, name, worker, timeout)
         plan = [drill.plan(manner) for manner in manners]
         if dry_run:
@@ -105,9 +106,15 @@ def command(
 
 @contextmanager
 def _ground(
-    name: str, context: str | None, namespace: str | None, role: str | None, *, local: bool
+    name: str,
+    context: str | None,
+    namespace: str | None,
+    role: str | None,
+    *,
+    real: bool,
+    local: bool,
 ) -> "Iterator[Ground]":
-    """Where the job is; `role`: AWS interrupts, and takes it. Raises UserError."""
+    """Where the job is; `real`: its cloud interrupts, AWS by that role. Raises UserError."""
     if local:
         from spotrain.cli.drill_local import OnThisMachine
         from spotrain.cli.local_jobs import LocalJobs, own_shelf
@@ -116,7 +123,7 @@ def _ground(
         return
     from spotrain.cli.cluster import connected
     from spotrain.cli.drill_cluster import InCluster
-    from spotrain.cli.drill_real import ByAws
+    from spotrain.cli.drill_real import ByCloud
 
     with connected(context, namespace) as cluster:
-        yield ByAws(InCluster(cluster), role) if role else InCluster(cluster)
+        yield ByCloud(InCluster(cluster), role) if real else InCluster(cluster)

@@ -31,7 +31,7 @@ class Strike:
     undo: tuple[Call, ...] = ()
     """Sent whatever happens, as soon as training goes on."""
     instance: str = ""
-    """ARN of the instance that AWS interrupts; empty: it does not."""
+    """The machine that the cloud interrupts, in the cloud's words; empty: it does not."""
     experiment: Mapping[str, Any] = field(default_factory=dict)
     """What is asked of AWS's Fault Injection Service for it."""
 

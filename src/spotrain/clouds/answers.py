@@ -36,5 +36,9 @@ class Refused:
         return "Throttl" in self.code or self.code in told
 
 
+class NotInterrupted(Exception):
+    """A machine was not taken back. One line for a person: what, why, and what to do."""
+
+
 T = TypeVar("T")
 Answer: TypeAlias = T | Refused

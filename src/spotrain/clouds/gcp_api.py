@@ -4,7 +4,7 @@ google-auth and its session of requests are all that is needed: a few fields of 
 and a client library for each of them would bring gRPC and 100 MB into the controller's image.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import google.auth
@@ -50,7 +50,7 @@ def connect() -> "Google":
 
 
 class Google:
-    """Reading calls alone."""
+    """Calls that are tried again where a server is busy."""
 
     def __init__(
         self,
@@ -73,9 +73,18 @@ class Google:
 
     def get(self, service: str, path: str, **parameters: str) -> Document:
         """Raises GoogleError."""
+        return self._ask("GET", service, path, parameters)
+
+    def post(self, service: str, path: str, **parameters: str) -> Document:
+        """Sent once, unless it did not arrive. Raises GoogleError."""
+        return self._ask("POST", service, path, parameters)
+
+    def _ask(self, method: str, service: str, path: str, parameters: Mapping[str, str]) -> Document:
         url = f"{self._endpoint(service)}/{path}"
         try:
-            answer = self._session.get(url, params=parameters, timeout=SECONDS)
+            answer: Response = self._session.request(  # type: ignore[no-untyped-call]
+                method, url, params=parameters, timeout=SECONDS
+            )
             if not answer.ok:
                 raise _refusal(answer)
             document: Document = answer.json()

@@ -14,6 +14,7 @@ from typing import Any, Final
 import boto3  # type: ignore[import-untyped]
 from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 
+from spotrain.clouds.answers import NotInterrupted
 from spotrain.clouds.aws import LOG_IN, LOGGED_OUT, PATIENCE, line
 from spotrain.clouds.zones import aws_region
 
@@ -32,10 +33,6 @@ HINT: Final = (
     "Its role interrupts nodes of spot pools of its own stack only: compare --role with pulumi "
     "stack output drillRole."
 )
-
-
-class NotInterrupted(Exception):
-    """One line for a person: what, why, and what to do."""
 
 
 @dataclass(frozen=True)
