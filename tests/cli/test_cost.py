@@ -183,7 +183,7 @@ def test_without_credentials_the_newest_price_is_taken_and_that_is_said(archive:
     assert found.jobs[0].cost.amount.usd == pytest.approx(1.9 * 2.0)
     assert found.notes == (
         "Spot prices of the past are not known: nobody is logged in. Next: log in.",
-        "1.9 node hours are priced by the newest spot price, not that of the time.",
+        "1.90 node hours are priced by the newest spot price, not that of the time.",
     )
 
 

@@ -201,14 +201,14 @@ def _notes(lines: Sequence[Line]) -> Iterator[str]:
     amounts = grouped(lines, lambda line: line.source)
     for source, told in TOLD.items():
         if source in amounts:
-            yield f"{amounts[source].node_hours:.1f} node hours are priced {told}."
+            yield f"{amounts[source].node_hours:,.2f} node hours are priced {told}."
     hours = total(
         line
         for line in lines
         if line.source is Source.LIST and line.place.capacity == contract.CAPACITY_SPOT
     ).node_hours
     if hours:
-        yield f"{hours:.1f} node hours on spot are priced by the on-demand list price: too dear."
+        yield f"{hours:,.2f} node hours on spot are priced by the on-demand list price: too dear."
 
 
 def _uncounted(judged: Sequence[CostOf], storage: StoragePrices | None) -> Iterator[str]:
