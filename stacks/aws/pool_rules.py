@@ -1,12 +1,11 @@
 """Rules about GPU pools; pure, one rule a function."""
 
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING
 
 from spotrain import contract
 from stacks.aws.instances import GpuInstance, gpu_catalog
-from stacks.pools import twin_name
+from stacks.cloud_rules import PoolTerms, pool_is_placed
 from stacks.problems import Problem, every, suggestion
 
 if TYPE_CHECKING:
@@ -14,18 +13,18 @@ if TYPE_CHECKING:
     from stacks.aws.schema import AwsSettings
 
 OWN_POOL = "move this type to a pool of its own"
-LONGEST_NAME = 30
-"""Characters of a pool's name, its twin's too. A node group is called gpu-<pool>-<zone>-<7 digits>,
-and AWS allows it 63."""
+TERMS = PoolTerms(
+    cloud="AWS",
+    groups="node groups",
+    why_zones="a node needs the zone's subnet, and a zone has one group of a pool",
+)
 
 
 def problems(settings: "AwsSettings") -> Iterator[Problem]:
     """Every broken rule of this file."""
     for index, pool in enumerate(settings.pools):
         path = f"pools[{index}]"
-        yield from every([_name_is_free], path, pool, settings.pools[:index])
-        yield from every([_twin_is_possible], path, pool, settings.pools)
-        yield from every([_zones_belong_to_the_stack], path, pool, settings)
+        yield from pool_is_placed(path, index, settings, TERMS)
         unknown = list(every([_gpu_is_known, _types_are_known], path, pool))
         yield from unknown
         if not unknown:
@@ -57,59 +56,6 @@ def _more_capacity(pool: "Pool") -> str:
     if same:
         return f"add {' or '.join(same[:3])}"
     return f"add a zone or an on-demand twin: no other type has {pool.gpus_per_node} {pool.gpu}"
-
-
-def _name_is_free(path: str, pool: "Pool", earlier: "tuple[Pool, ...]") -> Iterator[Problem]:
-    if any(pool.name == other.name for other in earlier):
-        yield Problem(
-            path=f"{path}.name",
-            value=pool.name,
-            rule="a name of its own",
-            reason="node groups, labels and prices are found by the pool's name",
-            next_step="rename one of the two pools",
-        )
-
-
-def _twin_is_possible(path: str, pool: "Pool", pools: "tuple[Pool, ...]") -> Iterator[Problem]:
-    if not pool.on_demand_max_nodes:
-        return
-    name = twin_name(pool.name)
-    broken = partial(Problem, path=f"{path}.on_demand_max_nodes", value=pool.on_demand_max_nodes)
-    if pool.capacity != contract.CAPACITY_SPOT:
-        yield broken(
-            rule="only for a spot pool",
-            reason="it is where jobs go when spot has nothing, and this pool is on demand itself",
-            next_step=f"remove it and set {path}.max_nodes, or set {path}.capacity to spot",
-        )
-    for index, other in enumerate(pools):
-        if other.name == name:
-            yield broken(
-                rule=f"a twin only where no pool has its name, {name}; pools[{index}] has",
-                reason="node groups, labels and prices are found by the pool's name",
-                next_step=f"remove pools[{index}], the twin takes its place, or rename it",
-            )
-    if len(name) > LONGEST_NAME:
-        short = LONGEST_NAME - (len(name) - len(pool.name))
-        yield broken(
-            rule=f"at most {LONGEST_NAME} characters in the twin's name, {name}",
-            reason="AWS limits the names of node groups, and zone and a random part follow",
-            next_step=f"shorten {path}.name to {short} characters, or write the twin as a pool",
-        )
-
-
-def _zones_belong_to_the_stack(
-    path: str, pool: "Pool", settings: "AwsSettings"
-) -> Iterator[Problem]:
-    zones = settings.zones
-    for index, zone in enumerate(pool.zones):
-        if zone not in zones or zone in pool.zones[:index]:
-            yield Problem(
-                path=f"{path}.zones[{index}]",
-                value=zone,
-                rule="a zone of the stack, once",
-                reason="a node needs the zone's subnet, and a zone has one group of a pool",
-                next_step=f"{suggestion(zone, zones)}; or add it to zones",
-            )
 
 
 def _gpu_is_known(path: str, pool: "Pool") -> Iterator[Problem]:

@@ -7,8 +7,14 @@ from spotrain import contract
 from stacks.aws import addon_rules, manager_room, network_rules, pool_rules, storage_rules
 from stacks.aws.arns import SSO_ROLE, role_command
 from stacks.aws.services import service_catalog
+from stacks.cloud_rules import (
+    images_are_built_or_named,
+    managers_are_in_their_limits,
+    named_once,
+    principals,
+)
 from stacks.messages import example_addresses
-from stacks.problems import UNSET, Problem, every, suggestion
+from stacks.problems import Problem, every, suggestion
 
 if TYPE_CHECKING:
     from stacks.aws.schema import AwsSettings
@@ -31,21 +37,12 @@ def warnings(settings: "AwsSettings") -> list[str]:
 
 
 def people_are_named_once(settings: "AwsSettings") -> Iterator[Problem]:
-    first: dict[str, str] = {}
-    for path, principal in _principals(settings):
-        if principal in first:
-            yield Problem(
-                path=path,
-                value=principal,
-                rule=f"each role or user once; it is {first[principal]} already",
-                reason="EKS has one access entry for each, and a researcher who is an admin is one",
-                next_step="keep the one that you mean",
-            )
-        first.setdefault(principal, path)
+    reason = "EKS has one access entry for each, and a researcher who is an admin is one"
+    yield from named_once(settings.cluster, what="role or user", reason=reason)
 
 
 def sso_roles_have_their_path(settings: "AwsSettings") -> Iterator[Problem]:
-    for path, principal in _principals(settings):
+    for path, principal in principals(settings.cluster):
         if f":role/{SSO_ROLE}" in principal:
             yield Problem(
                 path=path,
@@ -55,24 +52,6 @@ def sso_roles_have_their_path(settings: "AwsSettings") -> Iterator[Problem]:
                 "that IAM does not know by this ARN",
                 next_step=f"copy what {role_command(principal.split('/')[-1])} prints",
             )
-
-
-def _principals(settings: "AwsSettings") -> Iterator[tuple[str, str]]:
-    for field in ("admins", "researchers"):
-        for index, principal in enumerate(getattr(settings.cluster, field)):
-            yield f"cluster.{field}[{index}]", principal
-
-
-def managers_are_in_their_limits(settings: "AwsSettings") -> Iterator[Problem]:
-    managers = settings.managers
-    if managers.min_nodes > managers.max_nodes:
-        yield Problem(
-            path="managers.min_nodes",
-            value=managers.min_nodes,
-            rule=f"at most managers.max_nodes, {managers.max_nodes}",
-            reason="no group can hold more nodes than its limit",
-            next_step="raise managers.max_nodes or lower managers.min_nodes",
-        )
 
 
 def managers_are_of_known_types(settings: "AwsSettings") -> Iterator[Problem]:
@@ -85,21 +64,6 @@ def managers_are_of_known_types(settings: "AwsSettings") -> Iterator[Problem]:
                 rule="an instance type under `managers` in stacks/aws/services.yaml",
                 reason="the fixed cost of the stack cannot be told otherwise",
                 next_step=f"{suggestion(name, known)}; or add it there with its price",
-            )
-
-
-def images_are_built_or_named(settings: "AwsSettings") -> Iterator[Problem]:
-    images = settings.images
-    for field in ("training", "controller"):
-        given = getattr(images, field)
-        if (given is None) == (not images.build):
-            yield Problem(
-                path=f"images.{field}",
-                value=given or UNSET,
-                rule="a reference with its digest when images.build is false, else nothing",
-                reason="an image is either built here or named, never both",
-                next_step=f"set images.build to true, or both images.{field} and its sibling to "
-                "references with a digest and images.build to false",
             )
 
 
@@ -138,13 +102,13 @@ def messages_reach_nobody(settings: "AwsSettings") -> Iterator[str]:
 RULES = (
     network_rules.problems,
     people_are_named_once,
+    managers_are_in_their_limits,
+    images_are_built_or_named,
     sso_roles_have_their_path,
     addon_rules.problems,
-    managers_are_in_their_limits,
     managers_are_of_known_types,
     pool_rules.problems,
     storage_rules.problems,
-    images_are_built_or_named,
     somebody_decides_on_messages,
     drills_need_spot_nodes,
 )

@@ -1,22 +1,23 @@
 """Rules about GPU pools; pure, one rule a function."""
 
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING
 
 from spotrain import contract
+from stacks.cloud_rules import PoolTerms, pool_is_placed
 from stacks.gcp.machines import Machine, machine_catalog
 from stacks.gcp.pool_zones import zones_of
-from stacks.pools import twin_name
 from stacks.problems import Problem, every, suggestion
 
 if TYPE_CHECKING:
     from stacks.gcp.cluster_schema import Pool
     from stacks.gcp.schema import GcpSettings
 
-LONGEST_NAME = 30
-"""Characters of a pool's name, its twin's too: a label's value, and a part of a node pool's name,
-which is <pool>-<letter of its zone> and at most 40 long."""
+TERMS = PoolTerms(
+    cloud="Google",
+    groups="node pools",
+    why_zones="a job is offered the zones of the stack, and a zone has one node pool of a pool",
+)
 COMPACT_GPUS = ("a100", "a100-80gb", "h100", "l4")
 """GPUs whose machines Google places close to each other."""
 
@@ -25,9 +26,7 @@ def problems(settings: "GcpSettings") -> Iterator[Problem]:
     """Every broken rule of this file."""
     for index, pool in enumerate(settings.pools):
         path = f"pools[{index}]"
-        yield from every([_name_is_free], path, pool, settings.pools[:index])
-        yield from every([_twin_is_possible], path, pool, settings.pools)
-        yield from every([_zones_belong_to_the_stack], path, pool, settings)
+        yield from pool_is_placed(path, index, settings, TERMS)
         unknown = list(every([_gpu_is_known, _type_is_known], path, pool))
         yield from unknown
         if not unknown:
@@ -61,60 +60,6 @@ def warnings(settings: "GcpSettings") -> Iterator[str]:
                 f"pools[{index}].compact: places nodes close to each other, and pool {pool.name!r} "
                 "has one in a zone. Raise max_nodes, or set compact to false: more places can "
                 "serve it then."
-            )
-
-
-def _name_is_free(path: str, pool: "Pool", earlier: "tuple[Pool, ...]") -> Iterator[Problem]:
-    if any(pool.name == other.name for other in earlier):
-        yield Problem(
-            path=f"{path}.name",
-            value=pool.name,
-            rule="a name of its own",
-            reason="node pools, labels and prices are found by the pool's name",
-            next_step="rename one of the two pools",
-        )
-
-
-def _twin_is_possible(path: str, pool: "Pool", pools: "tuple[Pool, ...]") -> Iterator[Problem]:
-    if not pool.on_demand_max_nodes:
-        return
-    name = twin_name(pool.name)
-    broken = partial(Problem, path=f"{path}.on_demand_max_nodes", value=pool.on_demand_max_nodes)
-    if pool.capacity != contract.CAPACITY_SPOT:
-        yield broken(
-            rule="only for a spot pool",
-            reason="it is where jobs go when spot has nothing, and this pool is on demand itself",
-            next_step=f"remove it and set {path}.max_nodes, or set {path}.capacity to spot",
-        )
-    for index, other in enumerate(pools):
-        if other.name == name:
-            yield broken(
-                rule=f"a twin only where no pool has its name, {name}; pools[{index}] has",
-                reason="node pools, labels and prices are found by the pool's name",
-                next_step=f"remove pools[{index}], the twin takes its place, or rename it",
-            )
-    if len(name) > LONGEST_NAME:
-        short = LONGEST_NAME - (len(name) - len(pool.name))
-        yield broken(
-            rule=f"at most {LONGEST_NAME} characters in the twin's name, {name}",
-            reason="Google limits the names of node pools, and the zone follows",
-            next_step=f"shorten {path}.name to {short} characters, or write the twin as a pool",
-        )
-
-
-def _zones_belong_to_the_stack(
-    path: str, pool: "Pool", settings: "GcpSettings"
-) -> Iterator[Problem]:
-    zones = settings.zones
-    for index, zone in enumerate(pool.zones):
-        if zone not in zones or zone in pool.zones[:index]:
-            yield Problem(
-                path=f"{path}.zones[{index}]",
-                value=zone,
-                rule="a zone of the stack, once",
-                reason="a job is offered the zones of the stack, and a zone has one node pool of a "
-                "pool",
-                next_step=f"{suggestion(zone, zones)}; or add it to zones",
             )
 
 

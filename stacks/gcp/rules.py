@@ -3,10 +3,16 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stacks.cloud_rules import (
+    images_are_built_or_named,
+    managers_are_in_their_limits,
+    named_once,
+    principals,
+)
 from stacks.gcp import network_rules, pool_rules
 from stacks.gcp.services import service_catalog
 from stacks.messages import example_addresses
-from stacks.problems import UNSET, Problem, every, suggestion
+from stacks.problems import Problem, every, suggestion
 
 if TYPE_CHECKING:
     from stacks.gcp.schema import GcpSettings
@@ -31,21 +37,12 @@ def warnings(settings: "GcpSettings") -> list[str]:
 
 
 def people_are_named_once(settings: "GcpSettings") -> Iterator[Problem]:
-    first: dict[str, str] = {}
-    for path, principal in _principals(settings):
-        if principal in first:
-            yield Problem(
-                path=path,
-                value=principal,
-                rule=f"each principal once; it is {first[principal]} already",
-                reason="a researcher who is an admin has every right already",
-                next_step="keep the one that you mean",
-            )
-        first.setdefault(principal, path)
+    reason = "a researcher who is an admin has every right already"
+    yield from named_once(settings.cluster, what="principal", reason=reason)
 
 
 def groups_have_a_domain(settings: "GcpSettings") -> Iterator[Problem]:
-    for path, principal in _principals(settings):
+    for path, principal in principals(settings.cluster):
         if principal.startswith("group:") and not settings.cluster.groups_domain:
             yield Problem(
                 path=path,
@@ -54,24 +51,6 @@ def groups_have_a_domain(settings: "GcpSettings") -> Iterator[Problem]:
                 reason="a cluster knows the groups of one domain only, and no group without it",
                 next_step="set cluster.groups_domain, or name the people one by one",
             )
-
-
-def _principals(settings: "GcpSettings") -> Iterator[tuple[str, str]]:
-    for field in ("admins", "researchers"):
-        for index, principal in enumerate(getattr(settings.cluster, field)):
-            yield f"cluster.{field}[{index}]", principal
-
-
-def managers_are_in_their_limits(settings: "GcpSettings") -> Iterator[Problem]:
-    managers = settings.managers
-    if managers.min_nodes > managers.max_nodes:
-        yield Problem(
-            path="managers.min_nodes",
-            value=managers.min_nodes,
-            rule=f"at most managers.max_nodes, {managers.max_nodes}",
-            reason="no group can hold more nodes than its limit",
-            next_step="raise managers.max_nodes or lower managers.min_nodes",
-        )
 
 
 def managers_are_of_a_known_type(settings: "GcpSettings") -> Iterator[Problem]:
@@ -98,28 +77,13 @@ def file_system_is_large_enough(settings: "GcpSettings") -> Iterator[Problem]:
         )
 
 
-def images_are_built_or_named(settings: "GcpSettings") -> Iterator[Problem]:
-    images = settings.images
-    for field in ("training", "controller"):
-        given = getattr(images, field)
-        if (given is None) == (not images.build):
-            yield Problem(
-                path=f"images.{field}",
-                value=given or UNSET,
-                rule="a reference with its digest when images.build is false, else nothing",
-                reason="an image is either built here or named, never both",
-                next_step=f"set images.build to true, or both images.{field} and its sibling to "
-                "references with a digest and images.build to false",
-            )
-
-
 RULES = (
     network_rules.problems,
     people_are_named_once,
-    groups_have_a_domain,
     managers_are_in_their_limits,
+    images_are_built_or_named,
+    groups_have_a_domain,
     managers_are_of_a_known_type,
     pool_rules.problems,
     file_system_is_large_enough,
-    images_are_built_or_named,
 )

@@ -11,8 +11,8 @@ from spotrain import contract
 from spotrain.job import parse_pools, parse_terms
 from stacks.aws.build import aws_args
 from stacks.aws.instances import gpu_catalog
-from stacks.aws.pool_rules import LONGEST_NAME
 from stacks.aws.schema import AwsSettings
+from stacks.cloud_rules import LONGEST_POOL_NAME
 from stacks.pages.stacks import QUARRY, recording_of, settings_of
 from stacks.pools import twin_name
 from stacks.preview import ROOT, run_program
@@ -167,8 +167,8 @@ def test_jobs_are_offered_the_twin(find: Any) -> None:
 @pytest.mark.parametrize("region", gpu_catalog().region_factors)
 def test_the_longest_name_of_a_pool_leaves_room_for_zone_and_random_part(region: str) -> None:
     """EKS allows a node group 63 characters; Pulumi adds a hyphen and seven digits."""
-    assert len(f"gpu-{'a' * LONGEST_NAME}-{region}a-1234567") <= 63
-    assert len(twin_name("a" * 20)) == LONGEST_NAME
+    assert len(f"gpu-{'a' * LONGEST_POOL_NAME}-{region}a-1234567") <= 63
+    assert len(twin_name("a" * 20)) == LONGEST_POOL_NAME
 
 
 def test_images_and_temporary_files_have_the_room_that_the_autoscaler_is_told(
