@@ -18,6 +18,10 @@ ON_THE_NODE = {
     "gpu-metrics": "reads from the kubelet, over a socket on the node, whose GPU is whose",
 }
 """Workloads that cannot pass -> what they need of the node."""
+GIVES_FOLDERS_AWAY = {
+    "storage-folders-made": ["pod runs as root", "folders may run as root", "folders adds CHOWN"],
+}
+"""On Google Cloud, once: a new Filestore is root's. All that it does beyond `restricted`."""
 
 
 @pytest.fixture(scope="module", params=[*stack_names(), QUARRY.stem])
@@ -46,7 +50,8 @@ def test_a_fault_is_noticed(fault: str) -> None:
 def test_every_pod_of_ours_passes_the_restricted_standard(recording: Recording) -> None:
     found = dict(workloads(recording))
     assert {"elastic-jobs-controller", "autoscaler-deployment"} & found.keys()
-    assert {name: faults for name, pod in found.items() if (faults := violations(pod))} == {}
+    known = {name: faults for name, faults in GIVES_FOLDERS_AWAY.items() if name in found}
+    assert {name: faults for name, pod in found.items() if (faults := violations(pod))} == known
 
 
 def test_every_container_of_ours_is_limited_and_cannot_write_to_its_image(

@@ -16,8 +16,9 @@ owner = int(sys.argv[1])
 for word in sys.argv[2:]:
     folder, mode = word.rsplit(":", 1)
     os.makedirs(folder, exist_ok=True)
-    os.chown(folder, owner, owner)
-    os.chmod(folder, int(mode, 8))
+    if os.stat(folder).st_uid != owner:  # its mode first: who gives it away owns it no more
+        os.chmod(folder, int(mode, 8))
+        os.chown(folder, owner, owner)
 """
 
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from types import MappingProxyType
 
-from lightkube.config.kubeconfig import KubeConfig
-from lightkube.core.exceptions import ConfigError
-
+from spotrain.cli.errors import UserError
+from spotrain.cli.kubeconfig import read_config
 from spotrain.clouds.zones import aws_region, gcp_region
 from spotrain.doctor.finding import Finding, warn
 from spotrain.job import Pool
@@ -41,11 +40,9 @@ class Whereabouts:
 def find_whereabouts(context: str | None) -> Whereabouts:
     """What the kubeconfig says: EKS's login command, or the name that gcloud gives a context."""
     try:
-        config = KubeConfig.from_env().get(context)
-    except (ConfigError, KeyError, ValueError, OSError):
+        config = read_config(context)
+    except UserError:
         return Whereabouts()  # who connects is told why
-    if config is None:
-        return Whereabouts()
     found = Whereabouts(server=config.cluster.server)
     parts = config.context_name.split("_")
     if len(parts) == 4 and parts[0] == "gke":

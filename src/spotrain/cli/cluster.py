@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import httpx2
 from lightkube.config import client_adapter
-from lightkube.config.kubeconfig import KubeConfig, SingleConfig
+from lightkube.config.kubeconfig import SingleConfig
 from lightkube.core.exceptions import ConfigError
-from yaml import YAMLError
 
 from spotrain import contract
 from spotrain.cli.errors import NO_CLUSTER, UserError
+from spotrain.cli.kubeconfig import NEXT, read_config
 from spotrain.cli.refusals import NotAnswering, Request, refusal, refuse_paths
 from spotrain.kinds import PODS, Kind, Object
 
@@ -26,10 +26,6 @@ METADATA: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s
 TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
 """The kind's columns, picked by the server, and of each object its metadata."""
 FIELD_MANAGER: Final = "spotrain"
-EXEC_V1: Final = "client.authentication.k8s.io/v1"
-EXEC_KNOWN: Final = "client.authentication.k8s.io/v1beta1"
-"""The two differ in nothing that is read of them, and lightkube knows this one only."""
-NEXT: Final = "Name one by --context or KUBECONFIG, or use --local for the jobs on this machine."
 
 
 @dataclass(frozen=True)
@@ -235,7 +231,7 @@ class Cluster:
 @contextmanager
 def connected(context: str | None, namespace: str | None) -> Iterator[Cluster]:
     """The cluster of the kubeconfig's context. Raises UserError where there is none."""
-    config = _read_config(context)
+    config = read_config(context)
     timeout = httpx2.Timeout(REQUEST_SECONDS, connect=CONNECT_SECONDS)
     try:
         http = client_adapter.Client(config, client_adapter.ConnectionParams(timeout=timeout))
@@ -247,31 +243,6 @@ def connected(context: str | None, namespace: str | None) -> Iterator[Cluster]:
     with http:
         place = namespace or config.context.namespace or contract.JOB_NAMESPACE
         yield Cluster(http, config.cluster.server, place, config)
-
-
-def _read_config(context: str | None) -> SingleConfig:
-    try:
-        found = KubeConfig.from_env().get(context)
-    except (ConfigError, UnicodeDecodeError, OSError) as error:
-        raise _unusable(error) from None
-    except YAMLError as error:
-        raise _unusable(f"it cannot be read as YAML: {error}") from None
-    except KeyError as error:
-        raise _unusable(f"it has no {error}") from None
-    except Exception:  # lightkube takes the form of the file for granted
-        raise _unusable("it has not the form of one") from None
-    if found is None:
-        raise UserError(f"no cluster: the kubeconfig names none. {NEXT}", exit_code=NO_CLUSTER)
-    if found.user and found.user.exec and found.user.exec.apiVersion == EXEC_V1:
-        found.user.exec.apiVersion = EXEC_KNOWN
-    return found
-
-
-def _unusable(problem: object) -> UserError:
-    said = " ".join(str(problem).split())
-    return UserError(
-        f"no cluster: the kubeconfig cannot be used: {said}. {NEXT}", exit_code=NO_CLUSTER
-    )
 
 
 @contextmanager

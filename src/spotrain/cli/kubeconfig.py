@@ -1,0 +1,93 @@
+"""The kubeconfig of the person at the terminal, read as kubectl reads it."""
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final
+
+from lightkube.config.kubeconfig import KubeConfig, SingleConfig
+from lightkube.config.models import Cluster, User
+from lightkube.core.exceptions import ConfigError
+from yaml import YAMLError
+
+from spotrain.cli.errors import NO_CLUSTER, UserError
+
+EXEC_V1: Final = "client.authentication.k8s.io/v1"
+EXEC_KNOWN: Final = "client.authentication.k8s.io/v1beta1"
+"""The two differ in nothing that is read of them, and lightkube knows this one only."""
+NEXT: Final = "Name one by --context or KUBECONFIG, or use --local for the jobs on this machine."
+
+
+def read_config(context: str | None) -> SingleConfig:
+    """The context of that name; None: the current one. Raises UserError where there is none."""
+    try:
+        found = _read_all().get(context)
+    except (ConfigError, UnicodeDecodeError, OSError) as error:
+        raise _unusable(error) from None
+    except YAMLError as error:
+        raise _unusable(f"it cannot be read as YAML: {error}") from None
+    except KeyError as error:
+        raise _unusable(f"it has no {error}") from None
+    except Exception:  # lightkube takes the form of the file for granted
+        raise _unusable("it has not the form of one") from None
+    if found is None:
+        raise UserError(f"no cluster: the kubeconfig names none. {NEXT}", exit_code=NO_CLUSTER)
+    if found.user and found.user.exec and found.user.exec.apiVersion == EXEC_V1:
+        found.user.exec.apiVersion = EXEC_KNOWN
+    return found
+
+
+def _unusable(problem: object) -> UserError:
+    said = " ".join(str(problem).split())
+    return UserError(
+        f"no cluster: the kubeconfig cannot be used: {said}. {NEXT}", exit_code=NO_CLUSTER
+    )
+
+
+def _read_all() -> KubeConfig:
+    """KUBECONFIG may name several files, as PATH does folders: those that are there count."""
+    names = [name for name in os.environ.get("KUBECONFIG", "").split(os.pathsep) if name]
+    if len(names) < 2:
+        return KubeConfig.from_env()
+    there = [name for name in names if Path(name).expanduser().is_file()]
+    if not there:
+        raise ConfigError(f"none of the files of KUBECONFIG is there: {', '.join(names)}")
+    return merge(KubeConfig.from_file(name) for name in there)
+
+
+def merge(configs: Iterable[KubeConfig]) -> KubeConfig:
+    """One of several, each name as the first file has it that has one (kubernetes.io/docs/
+    concepts/configuration/organize-cluster-access-kubeconfig).
+
+    Paths in a file are relative to it, so they become absolute.
+    """
+    merged = KubeConfig(clusters={}, contexts={}, users={})
+    for config in configs:
+        assert config.fname, "it was read from a file"
+        folder = config.fname.absolute().parent
+        for cluster in config.clusters.values():
+            _anchor_cluster(cluster, folder)
+        for user in config.users.values():
+            _anchor_user(user, folder)
+        merged.clusters = {**config.clusters, **merged.clusters}
+        merged.contexts = {**config.contexts, **merged.contexts}
+        merged.users = {**config.users, **merged.users}
+        merged.current_context = merged.current_context or config.current_context or None
+    return merged
+
+
+def _anchor_cluster(cluster: Cluster, folder: Path) -> None:
+    cluster.certificate_auth = _anchored(folder)(cluster.certificate_auth)
+
+
+def _anchor_user(user: User, folder: Path) -> None:
+    anchored = _anchored(folder)
+    user.client_cert = anchored(user.client_cert)
+    user.client_key = anchored(user.client_key)
+    user.token_file = anchored(user.token_file)
+    if user.exec and os.sep in user.exec.command:
+        user.exec.command = str(folder / user.exec.command)
+
+
+def _anchored(folder: Path) -> Callable[[str | None], str | None]:
+    return lambda path: str(folder / path) if path else path
