@@ -59,7 +59,8 @@ async def until_trains(job: Engine, *, size: int, worlds: int) -> None:
 
 
 def said_by_workers(folder: Path) -> str:
-    return "".join(path.read_text() for path in sorted((folder / "job" / "logs").iterdir()))
+    kept = (folder / "job" / "archive" / "logs").rglob("*.jsonl")
+    return "".join(path.read_text() for path in sorted(kept))
 
 
 @pytest.mark.parametrize("seconds", [105, 15])

@@ -22,7 +22,7 @@ from spotrain.archive.records import (
 )
 from spotrain.ledger.entries import NodeEntry, StayEntry, from_document
 
-TIMEOUT: Final = httpx2.Timeout(10.0, read=PATIENCE_SECONDS + 10.0)
+TIMEOUT: Final = httpx2.Timeout(30.0, read=PATIENCE_SECONDS + 10.0)
 """Longer than the archive itself waits for its volume: then it says what is wrong."""
 SEND_SECONDS: Final = 180.0
 VERIFY_SECONDS: Final = 3600.0

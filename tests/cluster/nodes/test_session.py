@@ -107,8 +107,11 @@ class Desk:
 
 
 @pytest.fixture
-async def desk(plane: ControlPlane, tmp_path: Path) -> AsyncIterator[Desk]:
+async def desk(
+    plane: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Desk]:
     """A platform whose nodes come when pods wait for them."""
+    monkeypatch.setenv("KUBECONFIG", str(plane.kubeconfig))  # the archive is asked from here
     async with AsyncExitStack() as stack:
         kube = plane.server.kube(await stack.enter_async_context(plane.server.client()))
         place = await new_place(plane, kube)

