@@ -11,9 +11,8 @@ from typing import Any, Final, Literal
 from spotrain.cli.errors import UserError
 from spotrain.cli.job_text import headline
 from spotrain.cli.job_view import JobView
-from spotrain.cli.live import REFRESHES_PER_SECOND
 from spotrain.cli.log_sources import Line
-from spotrain.cli.output import say
+from spotrain.cli.output import REFRESHES_PER_SECOND, say
 from spotrain.cli.status import draw
 
 LAST_LINES_SECONDS: Final = 30.0

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 NONE: Final = "There are no jobs. spotrain submit --help tells how to make one."
 HEAD_LINES: Final = 4
 """Of a terminal that a live table leaves to its head, to a remark and to the cursor."""
-REFRESHES_PER_SECOND: Final = 2.0
 
 
 def command(
@@ -82,7 +81,7 @@ def _redraw(changes: Iterator[Sequence[JobRow]]) -> None:
     with Live(
         get_renderable=lambda: draw(latest, console),
         console=console,
-        refresh_per_second=REFRESHES_PER_SECOND,
+        refresh_per_second=output.REFRESHES_PER_SECOND,
     ):
         for rows in changes:
             latest = rows

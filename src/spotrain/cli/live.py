@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 from spotrain.cli.job_text import headline
 from spotrain.cli.job_view import JobView
+from spotrain.cli.output import REFRESHES_PER_SECOND
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-REFRESHES_PER_SECOND = 2.0
-"""Moments are told relative to now, so they change while nothing else does."""
 
 
 def follow(

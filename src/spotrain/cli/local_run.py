@@ -11,10 +11,9 @@ from typing import Any
 from spotrain import contract
 from spotrain.cli.errors import CONFLICT, INTERRUPTED, JOB_FAILED, UserError
 from spotrain.cli.job_view import view
-from spotrain.cli.live import REFRESHES_PER_SECOND
 from spotrain.cli.local_archive import opened_local_archive
 from spotrain.cli.local_jobs import ENV_FOLDER, own_shelf
-from spotrain.cli.output import say
+from spotrain.cli.output import REFRESHES_PER_SECOND, say
 from spotrain.cli.status import draw
 from spotrain.job import InvalidDocument, parse_job
 from spotrain.local.image import NotLocal

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 WIDTH: Final = 80
 """Columns of a table where the output is no terminal; every table fits them."""
+REFRESHES_PER_SECOND: Final = 2.0
+"""Of a display in place: moments are told relative to now, so they change without news."""
 CUT_OFF: Final = "…"
 """At the end of what a column has no room for."""
 
