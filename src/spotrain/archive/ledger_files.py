@@ -90,9 +90,8 @@ class LedgerFiles:
         """Forget jobs whose objects are gone, and nodes that went before that time."""
         gone = {job.uid: job for job in jobs if job.deleted_at is not None}
         kept = {uid: job for uid, job in self._jobs.items() if uid not in gone}
-        if len(kept) < len(
-            self._jobs
-        ):  # first the list, so that it names no file that is not there
+        if len(kept) < len(self._jobs):
+            # First the list, so that it names no file that is not there.
             json_lines.replace(self._folder / layout.JOBS_FILE, map(to_document, kept.values()))
             self._jobs = kept
         for job in gone.values():

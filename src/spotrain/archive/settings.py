@@ -57,13 +57,17 @@ class Settings:
 
 
 def _retention(environment: Mapping[str, str]) -> Retention:
-    default = DEFAULT
-    days, gib = contract.ENV_ARCHIVE_LOG_DAYS, contract.ENV_ARCHIVE_LOGS_GIB
-    ledger = contract.ENV_ARCHIVE_LEDGER_DAYS
+    days, gib = DEFAULT.log_days, DEFAULT.logs_gib
     return Retention(
-        log_days=read_whole(environment, days, "days", default.log_days) or default.log_days,
-        logs_gib=read_whole(environment, gib, "GiB", default.logs_gib) or default.logs_gib,
-        ledger_days=read_whole(environment, ledger, "days", default.ledger_days),
+        log_days=read_whole(
+            environment, contract.ENV_ARCHIVE_LOG_DAYS, "days", days, empty=f"{days} days"
+        ),
+        logs_gib=read_whole(
+            environment, contract.ENV_ARCHIVE_LOGS_GIB, "GiB", gib, empty=f"{gib} GiB"
+        ),
+        ledger_days=read_whole(
+            environment, contract.ENV_ARCHIVE_LEDGER_DAYS, "days", None, empty="ever"
+        ),
     )
 
 

@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from typing import Final
 
 from spotrain import contract
-from spotrain.controller.variables import SettingsError, read_log_level, read_port
+from spotrain.controller.variables import SettingsError, read_log_level, read_port, read_whole
 
 ENV_COORDINATOR_PORT: Final = "SPOTRAIN_COORDINATOR_PORT"
 ENV_LISTEN_ADDRESS: Final = "SPOTRAIN_LISTEN_ADDRESS"
@@ -60,7 +60,9 @@ class Settings:
             listen_address=_address(environment, ENV_LISTEN_ADDRESS, cls.listen_address),
             probe_port=read_port(environment, ENV_PROBE_PORT, cls.probe_port),
             node_lost_seconds=_seconds(environment, ENV_NODE_LOST_SECONDS, cls.node_lost_seconds),
-            max_gpus_per_researcher=_whole(environment, contract.ENV_MAX_GPUS),
+            max_gpus_per_researcher=read_whole(
+                environment, contract.ENV_MAX_GPUS, "GPUs", None, empty="no limit"
+            ),
             log_level=read_log_level(environment, cls.log_level),
         )
 
@@ -80,18 +82,6 @@ def _address(environment: Mapping[str, str], name: str, default: str) -> str:
         raise SettingsError(
             f"{name}={text!r} is no IP address; give one such as {default} or ::."
         ) from None
-
-
-def _whole(environment: Mapping[str, str], name: str) -> int | None:
-    text = environment.get(name, "").strip()
-    if not text:
-        return None
-    if text.isdecimal() and int(text) > 0:
-        return int(text)
-    raise SettingsError(
-        f"{name}={text!r} is no number of GPUs, 1 or more; correct it, or leave it empty for no "
-        "limit."
-    )
 
 
 def _seconds(environment: Mapping[str, str], name: str, default: float) -> float:

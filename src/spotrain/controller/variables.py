@@ -1,9 +1,10 @@
 """What settings of several processes have in common: environment variables read by a rule."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, TypeVar
 
 ENV_LOG_LEVEL: Final = "SPOTRAIN_LOG_LEVEL"
+D = TypeVar("D", int, None)
 LOG_LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
@@ -22,15 +23,19 @@ def read_log_level(environment: Mapping[str, str], default: str) -> str:
 
 
 def read_whole(
-    environment: Mapping[str, str], name: str, unit: str, default: int | None
-) -> int | None:
-    """1 or more; `default` where it is unset or empty. Raises SettingsError."""
+    environment: Mapping[str, str], name: str, unit: str, default: D, *, empty: str
+) -> int | D:
+    """1 or more; `default` where it is unset or empty, which is called `empty`. Raises
+    SettingsError."""
     text = environment.get(name, "").strip()
     if not text:
         return default
     if text.isdecimal() and int(text) > 0:
         return int(text)
-    raise SettingsError(f"{name}={text!r} is no number of {unit}, 1 or more; correct it.")
+    raise SettingsError(
+        f"{name}={text!r} is no number of {unit}, 1 or more; correct it, or leave it empty for "
+        f"{empty}."
+    )
 
 
 def read_port(environment: Mapping[str, str], name: str, default: int) -> int:
