@@ -11,10 +11,10 @@ from spotrain.cli.cluster import Cluster
 from spotrain.cli.cluster_jobs import ClusterJobs
 from spotrain.cli.drill_calls import Call
 from spotrain.cli.drill_plan import Strike, plan_strike
-from spotrain.cli.drill_signals import undisturbed
 from spotrain.cli.drill_verdict import nodes_usd_per_hour
 from spotrain.cli.drilling import Check, nothing_to_check
 from spotrain.cli.errors import CONFLICT, NO_CLUSTER, UserError
+from spotrain.cli.interrupts import undisturbed
 from spotrain.cli.job_view import JobView
 from spotrain.cli.platform import read_platform, read_prices
 from spotrain.cli.refusals import NotAllowed, NotAnswering

@@ -32,6 +32,8 @@ class Strike:
     """Sent whatever happens, as soon as training goes on."""
     instance: str = ""
     """The machine that the cloud interrupts, in the cloud's words; empty: it does not."""
+    asks: str = ""
+    """What the cloud is asked for then, for a person."""
     experiment: Mapping[str, Any] = field(default_factory=dict)
     """What is asked of AWS's Fault Injection Service for it."""
 

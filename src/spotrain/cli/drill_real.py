@@ -9,9 +9,9 @@ from spotrain.cli import output
 from spotrain.cli.cluster_jobs import ClusterJobs
 from spotrain.cli.drill_cluster import InCluster
 from spotrain.cli.drill_plan import Strike, aim, names, on_node, running_workers
-from spotrain.cli.drill_signals import undisturbed
 from spotrain.cli.drilling import Check, nothing_to_check
 from spotrain.cli.errors import NO_CLUSTER, UserError
+from spotrain.cli.interrupts import undisturbed
 from spotrain.cli.job_view import JobView
 from spotrain.kinds import NODES, PODS
 from spotrain.local.interruptions import Manner
@@ -54,6 +54,7 @@ class ByCloud:
             leaving=leaving,
             says=says + f"{names(leaving)} with it",
             instance=machine.name,
+            asks=f"{machine.asks}: {machine.name}",
             experiment=machine.experiment,
         )
 
@@ -64,14 +65,17 @@ class ByCloud:
 
                 found = google.instance_of(provider_id)
                 google.require_spot(google.connect(), found)
-            return _Machine("Google Cloud", found.id, provider_id)
+            return _Machine(
+                "Google Cloud", found.id, provider_id, "compute.instances.simulateMaintenanceEvent"
+            )
         role = require_role(self.role)
         with _told():
             from spotrain.clouds.interruption import connect, find_spot, instance_of, template
 
             instance = instance_of(provider_id)
             arn = find_spot(connect("ec2", instance.region), instance)
-        return _Machine("AWS", instance.id, arn, template(arn, role))
+        asks = "aws fis create-experiment-template, start-experiment"
+        return _Machine("AWS", instance.id, arn, asks, template(arn, role))
 
     @contextmanager
     def struck(self, strike: Strike) -> Iterator[Check]:
@@ -102,6 +106,8 @@ class _Machine:
     id: str
     name: str
     """By which the cloud finds it again."""
+    asks: str
+    """Of the cloud."""
     experiment: Mapping[str, Any] = field(default_factory=dict)
     """What AWS is asked for."""
 

@@ -33,8 +33,8 @@ def _lines(strike: Strike) -> Iterator[str]:
     for call in (*strike.calls, *strike.undo):
         sent = call.document()
         yield f"  {sent['method']} {sent['path']}"
-    if strike.instance:
-        yield f"  aws fis create-experiment-template, start-experiment: {strike.instance}"
+    if strike.asks:
+        yield f"  {strike.asks}"
 
 
 def show(

@@ -8,9 +8,9 @@ from typing import Final, Protocol
 
 from spotrain.cli import output
 from spotrain.cli.drill_plan import Strike, has_ended, steady_world, unsteady
-from spotrain.cli.drill_signals import ends_tidily
 from spotrain.cli.drill_verdict import Outcome, goes_on, is_whole, worlds_ended
 from spotrain.cli.errors import CONFLICT, UserError
+from spotrain.cli.interrupts import ends_tidily
 from spotrain.cli.job_view import JobView, view
 from spotrain.cli.jobs import Jobs
 from spotrain.cli.refusals import NotAnswering

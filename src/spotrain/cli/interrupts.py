@@ -1,4 +1,5 @@
-"""Ctrl-C: what it may not tear in two, and what is said of what it left."""
+"""Ctrl-C and other signals to end: what they may not tear in two, and what is said of what they
+left."""
 
 import signal
 import threading
@@ -6,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import Final
+from typing import Final, NoReturn
 
 from spotrain.cli import wording
 from spotrain.cli.errors import INTERRUPTED, UserError
@@ -16,6 +17,9 @@ NO_JOB: Final = (
     "no job was made. Code that was sent already lies under output/ by the name of its contents, "
     "in nobody's way, and is not sent again."
 )
+
+ENDS: Final = (signal.SIGTERM, signal.SIGHUP)
+"""Beside Ctrl-C, which raises KeyboardInterrupt: told to end, and a terminal that is closed."""
 
 
 @dataclass
@@ -66,3 +70,30 @@ def goes_on(name: str, *, local: bool) -> str:
     follow = wording.command("logs", name, "--follow", local=local)
     remove = wording.command("delete", name, local=local)
     return f"{name} was sent and goes on. Next: {follow} shows it, {remove} removes it."
+
+
+@contextmanager
+def ends_tidily() -> Iterator[None]:
+    """Let each of `ENDS` leave the context by an exception, as Ctrl-C does."""
+    before = {number: signal.signal(number, _leave) for number in ENDS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """A second signal does not cut off what the first one has to undo."""
+    numbers = (signal.SIGINT, *ENDS)
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _leave(number: int, _frame: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)
