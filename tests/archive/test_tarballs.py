@@ -72,7 +72,8 @@ HOSTILE: dict[str, tuple[Callable[[], io.BytesIO], str]] = {
     "a global pax header": (lambda: packed(header(tarfile.XGLTYPE, HUGE), much()), "extended"),
     "many global pax headers": (
         lambda: packed(
-            pax(tarfile.XGLTYPE, record(f"key{n}", "x" * (EXTENSION_BYTES - 100))) + FILE
+            pax(tarfile.XGLTYPE, record(f"key{n}", "x" * (EXTENSION_BYTES - 100)))
+            + header(tarfile.REGTYPE, 0, f"entry{n}")
             for n in range(3000)
         ),
         "all together",
@@ -127,7 +128,10 @@ def test_headers_without_entries_are_bounded_too(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(tarballs, "HEADERS", 10)
-    few = packed(pax(tarfile.XHDTYPE, record("a", "b")) + FILE for _ in range(6))
+    few = packed(
+        pax(tarfile.XHDTYPE, record("a", "b")) + header(tarfile.REGTYPE, 0, f"entry{n}")
+        for n in range(6)
+    )
     with pytest.raises(Refused, match="more than 10 headers"):
         unpack(few, tmp_path)
 

@@ -44,7 +44,8 @@ class Upload:
         self._name = f"{_BEGUN}{secrets.token_hex(8)}"
         with self._place() as place:
             (place / self._name).mkdir()
-            self._packed: IO[bytes] = (place / self._name / "packed").open("xb+")
+        with self._begun() as begun:
+            self._packed: IO[bytes] = (begun / "packed").open("xb+")
 
     def add(self, data: bytes) -> None:
         self._size += len(data)
@@ -66,13 +67,14 @@ class Upload:
                 "changed or cut on its way. Send it again."
             )
         try:
-            with self._place() as place:
-                unpacked = place / self._name / "code"
-                unpacked.mkdir()
-                self._packed.seek(0)
-                unpack(self._packed, unpacked)
+            with self._place() as place, self._begun() as begun:
+                (begun / "code").mkdir()
+                with self._begun("code") as unpacked:
+                    self._packed.seek(0)
+                    unpack(self._packed, unpacked)
+                    self._check_own(begun / "code", unpacked)
                 try:
-                    os.rename(unpacked, place / self._sha256)
+                    os.rename(begun / "code", place / self._sha256)
                 except OSError:
                     if not (place / self._sha256).is_dir():
                         raise
@@ -85,10 +87,23 @@ class Upload:
         with self._place() as place:
             shutil.rmtree(place / self._name, ignore_errors=True)
 
+    def _check_own(self, named: Path, unpacked: Path) -> None:
+        if not os.path.samestat(named.lstat(), unpacked.stat()):
+            raise Refused(
+                f"somebody put something else in place of {self._sha256[:12]} while it was "
+                "unpacked. Send it again, and ask what runs in output/code."
+            )
+
     @contextmanager
     def _place(self) -> Iterator[Path]:
         with opened_below(self._output, contract.CODE_DIR) as place:
             yield place
+
+    @contextmanager
+    def _begun(self, folder: str = "") -> Iterator[Path]:
+        """What is its own until it is published, though every job can rename things there."""
+        with opened_below(self._output, f"{contract.CODE_DIR}/{self._name}/{folder}") as begun:
+            yield begun
 
 
 def has_code(output: Path, sha256: str) -> bool:

@@ -4,11 +4,14 @@ Sizes in a tar are claims, and gzip makes a gigabyte of nothing out of a megabyt
 read or kept is bounded: names and other extensions of an entry, entries, and bytes on the disk.
 """
 
+import os
+import shutil
 import tarfile
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final, NoReturn
 
 from spotrain.archive.errors import Refused
+from spotrain.archive.new_tree import make_folder, make_link, new_file
 
 UNPACKED_BYTES: Final = 1000 * 1000 * 1000
 ENTRIES: Final = 50_000
@@ -18,6 +21,8 @@ tar writes there. It is held in memory whole."""
 EXTENSIONS_BYTES: Final = 32 << 20
 """Of all together: global ones add up."""
 HEADERS: Final = 4 * ENTRIES
+DEEPEST: Final = 100
+"""Folders within folders: each entry is reached through all of its own."""
 _EXTENSIONS: Final = frozenset(
     (
         tarfile.XHDTYPE,
@@ -30,7 +35,18 @@ _EXTENSIONS: Final = frozenset(
 
 
 def unpack(packed: IO[bytes], folder: Path) -> None:
-    """Files, folders and links that stay inside. Raises Refused."""
+    """Files, folders and links that stay inside. Raises Refused.
+
+    `folder` is looked up once; what others put in its place, or in it, meanwhile is not followed.
+    """
+    root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        _unpack(packed, root)
+    finally:
+        os.close(root)
+
+
+def _unpack(packed: IO[bytes], root: int) -> None:
     try:
         with tarfile.open(fileobj=packed, mode="r|gz", tarinfo=_counted_entries()) as archive:
             size = 0
@@ -42,11 +58,9 @@ def unpack(packed: IO[bytes], folder: Path) -> None:
                         f"{UNPACKED_BYTES // 10**9} GB; leave data and results out."
                     )
                 _check(member)
-                archive.extract(member, folder, filter="data")
+                _make(archive, member, root)
                 # Else each entry stays in memory, with all its names.
                 archive.members.clear()  # type: ignore[attr-defined]
-    except tarfile.FilterError as error:
-        raise Refused(f"{error}: such an entry is not taken; send plain files.") from None
     except RecursionError:
         raise Refused("an entry has hundreds of extended headers; send plain files.") from None
     except (tarfile.TarError, EOFError, ValueError) as error:
@@ -55,6 +69,31 @@ def unpack(packed: IO[bytes], folder: Path) -> None:
         if error.errno is None:  # gzip's own: no compressed data, a wrong checksum
             raise Refused(f"what was sent is no whole .tar.gz ({error}); send it again.") from None
         raise
+
+
+def _make(archive: tarfile.TarFile, member: tarfile.TarInfo, root: int) -> None:
+    parts = _parts(member.name)
+    if member.isdir():
+        make_folder(root, parts)
+    elif not parts:
+        raise Refused(f"{member.name[:200]!r} names no file; send plain files.")
+    elif member.issym():
+        make_link(root, parts, member.linkname)
+    else:
+        with new_file(root, parts, 0o755 if member.mode & 0o100 else 0o644) as file:
+            source = archive.extractfile(member)
+            assert source is not None, "_check lets nothing else pass"
+            shutil.copyfileobj(source, file)
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    """Raises Refused."""
+    parts = PurePosixPath(name.lstrip("/")).parts
+    if ".." in parts:
+        raise Refused(f"{name[:200]!r} may lead outside of its folder; send plain files.")
+    if len(parts) > DEEPEST:
+        raise Refused(f"{name[:200]!r} is more than {DEEPEST} folders deep; send fewer.")
+    return parts
 
 
 def _counted_entries() -> type[tarfile.TarInfo]:
