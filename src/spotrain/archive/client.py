@@ -18,9 +18,11 @@ from spotrain.archive.records import (
     JobRecord,
     JobStay,
     LogLine,
+    known_entries,
+    known_entry,
     read_record,
 )
-from spotrain.ledger.entries import NodeEntry, StayEntry, from_document
+from spotrain.ledger.entries import NodeEntry, StayEntry
 
 TIMEOUT: Final = httpx2.Timeout(30.0, read=PATIENCE_SECONDS + 10.0)
 """Longer than the archive itself waits for its volume: then it says what is wrong."""
@@ -49,19 +51,19 @@ class Client:
     def ledger(self, name: str, uid: str = "") -> JobLedger:
         head, *rest = self._lines(f"/v1/jobs/{name}/ledger", uid=uid)
         job = read_record(JobRecord, head)
-        return JobLedger(job=job, entries=tuple(map(from_document, rest)))
+        return JobLedger(job=job, entries=tuple(known_entries(rest)))
 
     def nodes(
         self, since: datetime | None = None, until: datetime | None = None
     ) -> list[NodeEntry]:
-        found = map(from_document, self._lines("/v1/nodes", **_between(since, until)))
+        found = known_entries(self._lines("/v1/nodes", **_between(since, until)))
         return [node for node in found if isinstance(node, NodeEntry)]
 
     def stays(self, since: datetime | None = None, until: datetime | None = None) -> list[JobStay]:
         return [
             JobStay(job=line["job"], job_uid=line["jobUid"], stay=stay)
             for line in self._lines("/v1/stays", **_between(since, until))
-            if isinstance(stay := from_document(line), StayEntry)
+            if isinstance(stay := known_entry(line), StayEntry)
         ]
 
     def logs(

@@ -1,7 +1,7 @@
 """The ledger's files: appended to, never rewritten while a job lives, compacted when it ends."""
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from spotrain.archive.news import (
     find_news,
     newest,
 )
-from spotrain.archive.records import JobRecord, read_record, to_document
+from spotrain.archive.records import JobRecord, known_entries, read_record, to_document
 from spotrain.ledger import entries
 from spotrain.ledger.entries import AnyEntry, NodeEntry
 
@@ -31,7 +31,7 @@ def read_jobs(folder: Path) -> dict[str, JobRecord]:
 
 def read_entries(folder: Path, file: str) -> tuple[AnyEntry, ...]:
     """Those of a file of the ledger, the last of each key."""
-    return newest(_entries(json_lines.read(folder / file)))
+    return newest(known_entries(json_lines.read(folder / file)))
 
 
 def read_nodes(folder: Path) -> list[NodeEntry]:
@@ -139,12 +139,3 @@ def _job(document: dict[str, Any]) -> JobRecord | None:
     except ValueError:
         logger.error("a line of %s is no job; it is left out", layout.JOBS_FILE)
         return None
-
-
-def _entries(documents: Iterable[dict[str, Any]]) -> Iterator[AnyEntry]:
-    """A later version may know kinds that this one does not."""
-    for document in documents:
-        try:
-            yield entries.from_document(document)
-        except ValueError:
-            logger.warning("an entry of kind %r is unknown here", document.get("kind"))

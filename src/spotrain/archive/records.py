@@ -1,12 +1,16 @@
 """What the archive tells beside the ledger's entries: jobs, lines of logs, checkpoints. Pure."""
 
+import logging
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
 
-from spotrain.ledger.entries import AnyEntry, CamelCase, StayEntry
+from spotrain.ledger.entries import AnyEntry, CamelCase, StayEntry, from_document
+
+logger = logging.getLogger(__name__)
 
 JOB: str = "job"
 """`kind` of a job's own line among the entries of its ledger."""
@@ -96,6 +100,21 @@ def to_document(record: Any) -> dict[str, Any]:
 def read_record(kind: type[T], document: Any) -> T:
     """Raises ValueError (pydantic's) where `document` is none of that kind."""
     return _codec(kind).validate_python(document, by_alias=True)
+
+
+def known_entries(documents: Iterable[Mapping[str, Any]]) -> Iterator[AnyEntry]:
+    """The entries among them: a later version may write, or send, kinds that this one has not."""
+    for document in documents:
+        if entry := known_entry(document):
+            yield entry
+
+
+def known_entry(document: Mapping[str, Any]) -> AnyEntry | None:
+    try:
+        return from_document(document)
+    except ValueError:
+        logger.warning("an entry of kind %r is unknown here", document.get("kind"))
+        return None
 
 
 _codecs: dict[type, TypeAdapter[Any]] = {}
