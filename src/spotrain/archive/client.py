@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, BinaryIO, Final
@@ -9,7 +10,7 @@ from typing import Any, BinaryIO, Final
 import httpx2
 
 from spotrain.archive.errors import ArchiveError, NotFound, Refused, Unavailable
-from spotrain.archive.file_work import PATIENCE_SECONDS
+from spotrain.archive.file_work import PATIENCE_SECONDS, unpacking_seconds
 from spotrain.archive.log_reader import EVERYTHING, LogQuery
 from spotrain.archive.records import (
     CheckpointRecord,
@@ -27,6 +28,9 @@ from spotrain.ledger.entries import NodeEntry, StayEntry
 TIMEOUT: Final = httpx2.Timeout(30.0, read=PATIENCE_SECONDS + 10.0)
 """Longer than the archive itself waits for its volume: then it says what is wrong."""
 SEND_SECONDS: Final = 180.0
+"""Until the archive takes the next piece of code."""
+SPARE_SECONDS: Final = 60.0
+"""Beyond what the archive itself waits for, so that it says what is wrong."""
 VERIFY_SECONDS: Final = 3600.0
 BASE_URL: Final = "http://archive"
 """Whatever the transport connects to; the archive answers to this name."""
@@ -84,7 +88,11 @@ class Client:
 
     def send_code(self, sha256: str, packed: BinaryIO) -> None:
         """A .tar.gz with that SHA-256; sent once more it is taken for what is there."""
-        timeout = httpx2.Timeout(TIMEOUT.connect, read=SEND_SECONDS, write=SEND_SECONDS)
+        begin = packed.tell()
+        size = packed.seek(0, os.SEEK_END) - begin
+        packed.seek(begin)
+        patience = unpacking_seconds(size) + SPARE_SECONDS
+        timeout = httpx2.Timeout(TIMEOUT.connect, read=patience, write=SEND_SECONDS)
         _raise_for(self._http.put(f"/v1/code/{sha256}", content=packed, timeout=timeout))
 
     def checkpoints(self, output: str) -> list[CheckpointRecord]:

@@ -10,6 +10,7 @@ import os
 import re
 import secrets
 import shutil
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import IO, Final
 
 from spotrain import contract
 from spotrain.archive.confinement import opened_below
-from spotrain.archive.errors import NotFound, Refused
+from spotrain.archive.errors import NotFound, Refused, Unavailable
 from spotrain.archive.tarballs import unpack
 from spotrain.checkpoints.store.directory import sync_folder
 
@@ -31,6 +32,7 @@ class Upload:
     """A .tar.gz on its way in. Usage: `add` its pieces, then `publish`; else `discard`.
 
     All methods block on files. Raises Refused for what breaks a rule; nothing is left of it then.
+    `discard` may come while `publish` still works in another thread.
     """
 
     def __init__(self, output: Path, sha256: str) -> None:
@@ -39,7 +41,10 @@ class Upload:
         self._output = output
         self._sha256 = sha256
         self._digest = hashlib.sha256()
-        self._size = 0
+        self.size = 0
+        """Bytes that have come."""
+        self._turn = threading.Lock()
+        self._publishes = self._given_up = False
         (output / contract.CODE_DIR).mkdir(mode=0o775, parents=True, exist_ok=True)
         self._name = f"{_BEGUN}{secrets.token_hex(8)}"
         with self._place() as place:
@@ -48,8 +53,8 @@ class Upload:
             self._packed: IO[bytes] = (begun / "packed").open("xb+")
 
     def add(self, data: bytes) -> None:
-        self._size += len(data)
-        if self._size > PACKED_BYTES:
+        self.size += len(data)
+        if self.size > PACKED_BYTES:
             self.discard()
             raise Refused(
                 f"what was sent is more than {PACKED_BYTES // 10**6} MB packed; leave data and "
@@ -59,33 +64,57 @@ class Upload:
         self._packed.write(data)
 
     def publish(self) -> None:
-        """Others see the whole folder, or none. What is there already stays."""
+        """Others see the whole folder, or none. What is there already stays.
+
+        Raises Unavailable where it was given up meanwhile.
+        """
+        with self._turn:
+            self._check_wanted()
+            self._publishes = True
+        try:
+            self._check_whole()
+            self._publish()
+        finally:
+            self._remove()
+
+    def discard(self) -> None:
+        """Where it is being published, that is only told: two at once would publish half of it."""
+        with self._turn:
+            self._given_up = True
+            if self._publishes:
+                return
+        self._remove()
+
+    def _publish(self) -> None:
+        with self._place() as place, self._begun() as begun:
+            (begun / "code").mkdir()
+            with self._begun("code") as unpacked:
+                self._packed.seek(0)
+                unpack(self._packed, unpacked)
+                self._check_own(begun / "code", unpacked)
+            self._check_wanted()
+            try:
+                os.rename(begun / "code", place / self._sha256)
+            except OSError:
+                if not (place / self._sha256).is_dir():
+                    raise
+            sync_folder(place)
+
+    def _remove(self) -> None:
+        self._packed.close()
+        with self._place() as place:
+            shutil.rmtree(place / self._name, ignore_errors=True)
+
+    def _check_wanted(self) -> None:
+        if self._given_up:
+            raise Unavailable("it was given up before it was unpacked; send it again.")
+
+    def _check_whole(self) -> None:
         if self._digest.hexdigest() != self._sha256:
-            self.discard()
             raise Refused(
                 f"what came has SHA-256 {self._digest.hexdigest()}, not {self._sha256}: it was "
                 "changed or cut on its way. Send it again."
             )
-        try:
-            with self._place() as place, self._begun() as begun:
-                (begun / "code").mkdir()
-                with self._begun("code") as unpacked:
-                    self._packed.seek(0)
-                    unpack(self._packed, unpacked)
-                    self._check_own(begun / "code", unpacked)
-                try:
-                    os.rename(begun / "code", place / self._sha256)
-                except OSError:
-                    if not (place / self._sha256).is_dir():
-                        raise
-                sync_folder(place)
-        finally:
-            self.discard()
-
-    def discard(self) -> None:
-        self._packed.close()
-        with self._place() as place:
-            shutil.rmtree(place / self._name, ignore_errors=True)
 
     def _check_own(self, named: Path, unpacked: Path) -> None:
         if not os.path.samestat(named.lstat(), unpacked.stat()):

@@ -33,7 +33,7 @@ from spotrain.archive.checkpoints import (
 from spotrain.archive.code import PACKED_BYTES, Upload, has_code
 from spotrain.archive.errors import ArchiveError, Refused, Unavailable
 from spotrain.archive.event_files import list_event_files, read_event_bytes
-from spotrain.archive.file_work import PATIENCE_SECONDS, FileWork
+from spotrain.archive.file_work import PATIENCE_SECONDS, FileWork, unpacking_seconds
 from spotrain.archive.folder import Folder
 from spotrain.archive.following import follow
 from spotrain.archive.log_reader import LogQuery
@@ -168,7 +168,7 @@ class Service:
             try:
                 async for piece in request.stream():
                     await self._output.run(upload.add, piece)
-                await self._output.run(upload.publish, patience=120.0)
+                await self._output.run(upload.publish, patience=unpacking_seconds(upload.size))
             except ClientDisconnect:
                 return Response(status_code=400)
             finally:
