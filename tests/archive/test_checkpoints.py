@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,9 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from spotrain.archive.checkpoints import relative_place
+from spotrain.archive.checkpoints import (
+    list_checkpoints,
+    prune_checkpoints,
+    relative_place,
+    verify_checkpoints,
+)
 from spotrain.archive.client import Client
 from spotrain.archive.errors import NotFound, Refused
+from spotrain.archive.job_store import MANIFEST_BYTES
+from spotrain.archive.records import CheckpointRecord
+from spotrain.checkpoints.retention import Retention
 from tests.archive.served import asking, serving
 
 
@@ -94,6 +103,52 @@ def test_a_link_out_of_the_output_is_not_followed(
         client.checkpoints("run")
     with pytest.raises(NotFound, match="no folder"):
         client.checkpoints("nothing")
+
+
+def test_a_pipe_in_place_of_data_keeps_nobody(output: Path) -> None:
+    data = publish(output / "run", 10, b"")
+    data.unlink()
+    os.mkfifo(data)
+    (found,) = _beside_a_writer(data, output)
+    assert (found.intact, "no plain file" in found.problem) == (False, True)
+
+
+def _beside_a_writer(pipe: Path, output: Path) -> list[CheckpointRecord]:
+    """Who opens the pipe does not wait then: this test fails rather than hangs."""
+    writer = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+    try:
+        return list(verify_checkpoints(output, "run"))
+    finally:
+        os.close(writer)
+
+
+def test_links_in_place_of_data_are_damage_and_of_manifests_nothing(
+    output: Path, tmp_path: Path
+) -> None:
+    file, folder = publish(output / "run", 10), publish(output / "run", 20).parent
+    file.unlink()
+    file.symlink_to(publish(tmp_path / "secret", 10))
+    folder.rename(tmp_path / "moved")
+    folder.symlink_to(tmp_path / "moved")
+    publish(tmp_path / "secret", 30)
+    name = "w000001-s00000030.json"
+    (output / "run" / name).symlink_to(tmp_path / "secret" / name)
+    found = list(verify_checkpoints(output, "run"))
+    assert [(one.step, one.intact) for one in found] == [(20, False), (10, False)]
+    assert all("cannot be read" in one.problem for one in found)
+    prune_checkpoints(output, "run", Retention(keep=1))
+    assert list((tmp_path / "moved").iterdir()) != []
+
+
+def test_a_manifest_without_end_is_not_read(output: Path) -> None:
+    """Sparse: it takes no room on the volume, and all of it in memory."""
+    whole = publish(output / "run", 10)
+    manifest = output / "run" / "w000001-s00000020.json"
+    manifest.write_text((output / "run" / "w000001-s00000010.json").read_text())
+    os.truncate(manifest, MANIFEST_BYTES + 1)
+    endless, found = list_checkpoints(output, "run")
+    assert f"{MANIFEST_BYTES + 1} bytes" in endless.problem
+    assert (found.step, found.size_bytes) == (10, whole.stat().st_size)
 
 
 @pytest.mark.parametrize("place", ["/mnt/efs/output/a/b", "a/b", "a/b/"])

@@ -8,22 +8,11 @@ from pathlib import Path, PurePosixPath
 from spotrain import contract
 from spotrain.archive.confinement import opened_below
 from spotrain.archive.errors import Refused
+from spotrain.archive.job_store import JobStore
 from spotrain.archive.records import CheckpointRecord
 from spotrain.checkpoints.inventory import Inventory
 from spotrain.checkpoints.manifest import Entry, Manifest, published
 from spotrain.checkpoints.retention import Retention, prune
-from spotrain.checkpoints.store import Directory
-
-
-class _Named(Directory):
-    """A folder that messages call by the name that it was asked for by."""
-
-    def __init__(self, path: Path, name: str) -> None:
-        super().__init__(path)
-        self._name = name
-
-    def __str__(self) -> str:
-        return self._name
 
 
 def list_checkpoints(output: Path, place: str) -> list[CheckpointRecord]:
@@ -70,10 +59,10 @@ def relative_place(place: str) -> str:
 
 
 @contextmanager
-def _store(output: Path, place: str) -> Iterator[Directory]:
+def _store(output: Path, place: str) -> Iterator[JobStore]:
     relative = relative_place(place)
     with opened_below(output, relative) as folder:
-        yield _Named(folder, f"{contract.OUTPUT_DIR}/{relative}")
+        yield JobStore(folder, f"{contract.OUTPUT_DIR}/{relative}")
 
 
 def _record(entry: Entry, *, intact: bool | None = None, problem: str = "") -> CheckpointRecord:

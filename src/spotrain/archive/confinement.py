@@ -6,6 +6,7 @@ appears between a check and the use, must not lead it anywhere else.
 
 import errno
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -41,5 +42,21 @@ def opened_below(root: Path, relative: str) -> Iterator[Path]:
             os.close(descriptor)
             descriptor = deeper
         yield Path(f"/proc/self/fd/{descriptor}")
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def opened_file(folder: Path, name: str) -> Iterator[int]:
+    """A descriptor to read a plain file by, which lies in a folder that `opened_below` gave.
+
+    Raises OSError, also for a link, a pipe or anything else that is no plain file.
+    """
+    # Not blocking: a pipe under such a name would never be opened.
+    descriptor = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is no plain file", name)
+        yield descriptor
     finally:
         os.close(descriptor)

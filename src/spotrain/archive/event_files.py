@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from spotrain.archive.checkpoints import relative_place
-from spotrain.archive.confinement import opened_below
+from spotrain.archive.confinement import opened_below, opened_file
 from spotrain.archive.errors import NotFound, Refused
 from spotrain.archive.records import EventFile
 
@@ -43,18 +43,12 @@ def read_event_bytes(output: Path, place: str, path: str, begin: int) -> bytes:
         raise Refused(f"{path!r} is no event file of TensorBoard, and nothing else is read here.")
     with opened_below(output, f"{relative_place(place)}/{parent}") as folder:
         try:
-            # Not blocking: a pipe under such a name would never be opened.
-            opened = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with opened_file(folder, name) as opened:
+                return os.pread(opened, PIECE_BYTES, begin)
         except FileNotFoundError:
             raise NotFound(f"there is no event file {path!r} in {place}.") from None
         except OSError as error:
             raise Refused(f"{path!r} in {place} cannot be read: {error.strerror}.") from None
-        try:
-            if not stat.S_ISREG(os.fstat(opened).st_mode):
-                raise Refused(f"{path!r} in {place} is no plain file.")
-            return os.pread(opened, PIECE_BYTES, begin)
-        finally:
-            os.close(opened)
 
 
 def _walk(folder: Path) -> Iterator[EventFile]:
