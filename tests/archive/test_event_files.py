@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,45 @@ def test_more_files_than_anybody_draws_are_refused(
         write(output, f"run/{NAME}.{number}")
     with pytest.raises(Refused, match="more than 3 event files"):
         list_event_files(output, "run")
+
+
+def test_a_data_set_below_an_output_is_not_walked_to_its_end(
+    output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_files, "MOST_ENTRIES", 10)
+    write(output, f"run/{NAME}")
+    for number in range(8):
+        write(output, f"run/data/{number}.png")
+    assert [file.path for file in list_event_files(output, "run")] == [NAME]
+    write(output, "run/data/8.png")
+    with pytest.raises(Refused, match="more than 10 files and folders"):
+        list_event_files(output, "run")
+
+
+def test_no_more_of_a_folder_is_read_than_is_looked_at(
+    output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A million names in one folder are not held in memory first."""
+    monkeypatch.setattr(event_files, "MOST_ENTRIES", 5)
+    for number in range(50):
+        write(output, f"run/{number}.png")
+    looked_at = 0
+    scandir = os.scandir
+
+    @contextmanager
+    def counted(folder: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
+        with scandir(folder) as entries:
+            yield map(count, entries)
+
+    def count(entry: os.DirEntry[str]) -> os.DirEntry[str]:
+        nonlocal looked_at
+        looked_at += 1
+        return entry
+
+    monkeypatch.setattr(os, "scandir", counted)
+    with pytest.raises(Refused, match="more than 5"):
+        list_event_files(output, "run")
+    assert looked_at == 6
 
 
 @given(data=st.binary(max_size=20), piece=st.integers(1, 7))

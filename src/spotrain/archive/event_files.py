@@ -3,6 +3,7 @@
 They are only appended to, so that whoever has the beginning asks for the rest.
 """
 
+import contextlib
 import os
 import stat
 from collections.abc import Iterator
@@ -19,15 +20,26 @@ MARK: Final = "tfevents"
 DEEPEST: Final = 8
 """Folders below an output folder that are looked into."""
 MOST_FILES: Final = 10_000
+MOST_ENTRIES: Final = 100_000
+"""Of whatever kind that are looked at: a data set below an output folder must not keep a thread."""
 PIECE_BYTES: Final = 4 << 20
+_TOP: Final = PurePosixPath()
+_PASSED_OVER: Final = (NotFound, Refused, PermissionError)
+"""Folders that went away or became a link meanwhile, or that are somebody else's."""
 
 
 def list_event_files(output: Path, place: str) -> list[EventFile]:
     """Sorted by path. Raises NotFound, Refused, OSError."""
+    found = []
     with opened_below(output, relative_place(place)) as folder:
-        found = []
-        for file in _walk(folder):
-            found.append(file)
+        for number, (entry, path) in enumerate(_walk(folder), 1):
+            if number > MOST_ENTRIES:
+                raise Refused(
+                    f"{place} has more than {MOST_ENTRIES:,} files and folders, too many to look "
+                    "for event files among them; name a folder deeper, that of one run."
+                )
+            if MARK in entry.name and (file := _event_file(entry, path)):
+                found.append(file)
             if len(found) > MOST_FILES:
                 raise Refused(f"{place} has more than {MOST_FILES:,} event files; name one run.")
     return sorted(found, key=lambda file: file.path)
@@ -51,18 +63,23 @@ def read_event_bytes(output: Path, place: str, path: str, begin: int) -> bytes:
             raise Refused(f"{path!r} in {place} cannot be read: {error.strerror}.") from None
 
 
-def _walk(folder: Path) -> Iterator[EventFile]:
-    """Follows no link."""
-    top = f"{folder}/."
-    for root, folders, files, descriptor in os.fwalk(top, follow_symlinks=False):
-        inside = PurePosixPath(root).relative_to(top)
-        if len(inside.parts) >= DEEPEST:
-            folders.clear()
-        for name in files:
-            if MARK in name:
-                try:
-                    found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-                except FileNotFoundError:
-                    continue  # removed meanwhile
-                if stat.S_ISREG(found.st_mode):
-                    yield EventFile(path=str(inside / name), size=found.st_size)
+def _walk(folder: Path, inside: PurePosixPath = _TOP) -> Iterator[tuple[os.DirEntry[str], str]]:
+    """Every entry with its path, as they are read: a folder may have a million. Follows no link."""
+    deeper = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            yield entry, str(inside / entry.name)
+            if entry.is_dir(follow_symlinks=False):
+                deeper.append(entry.name)
+    if len(inside.parts) < DEEPEST:
+        for name in deeper:
+            with contextlib.suppress(*_PASSED_OVER), opened_below(folder, name) as opened:
+                yield from _walk(opened, inside / name)
+
+
+def _event_file(entry: os.DirEntry[str], path: str) -> EventFile | None:
+    try:
+        found = entry.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return None  # removed meanwhile
+    return EventFile(path=path, size=found.st_size) if stat.S_ISREG(found.st_mode) else None

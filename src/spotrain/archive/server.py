@@ -73,6 +73,8 @@ class Service:
         self._output = FileWork("output/", patience=patience)
         self._reading = FileWork("output/", threads=2)
         """For what takes long by its nature."""
+        self._walking = FileWork("output/", threads=2, patience=patience)
+        """For folders of any size; verifying may keep all threads of `_reading` for an hour."""
         self._uploads = 0
         self.app = Starlette(
             routes=[
@@ -217,7 +219,7 @@ class Service:
     # --- Event files ---
 
     async def events(self, request: Request) -> Response:
-        found = await self._output.run(list_event_files, self._archive.output, _place(request))
+        found = await self._walking.run(list_event_files, self._archive.output, _place(request))
         return answers.answer_lines(map(to_document, found))
 
     async def event_bytes(self, request: Request) -> Response:
