@@ -228,6 +228,21 @@ def test_a_link_to_a_file_beside_it_is_fine(client: Client, output: Path) -> Non
     assert (output / "code" / digest / "b.py").read_bytes() == b"A = 1\n"
 
 
+def test_code_that_jobs_share_is_read_only(client: Client, output: Path) -> None:
+    script = tarfile.TarInfo("run.sh")
+    script.mode = 0o700
+    digest = send(client, packed({"lib/deep/a.py": b"A = 1\n"}, script, link("b.py", "lib")))
+    place = output / "code" / digest
+    there = [place, *(path for path in place.rglob("*") if not path.is_symlink())]
+    assert {path.relative_to(place).as_posix(): path.stat().st_mode & 0o777 for path in there} == {
+        ".": 0o555,
+        "lib": 0o555,
+        "lib/deep": 0o555,
+        "lib/deep/a.py": 0o444,
+        "run.sh": 0o555,
+    }
+
+
 def test_what_was_changed_on_its_way_is_refused(client: Client, output: Path) -> None:
     with pytest.raises(Refused, match="Send it again"):
         client.send_code("0" * 64, io.BytesIO(packed({"a": b"x"})))
@@ -261,9 +276,14 @@ def test_a_link_in_place_of_the_code_folder_leads_nowhere(
 
 
 def test_what_cut_off_uploads_left_goes_after_an_hour(output: Path) -> None:
+    """Also where it was read-only already, and whatever a job made under such a name."""
     left = output / "code" / ".begun-0123456789abcdef"
-    left.mkdir(parents=True)
+    (left / "code" / "lib").mkdir(parents=True)
     (left / "packed").write_bytes(b"begun")
+    (left / "code" / "lib" / "a.py").write_bytes(b"")
+    (left / "code" / "lib").chmod(0o555)
+    os.mkfifo(output / "code" / ".begun-pipe")
+    (output / "code" / ".begun-link").symlink_to(output)
     code.sweep(output, left.stat().st_mtime + 3_000)
     assert left.exists()
     code.sweep(output, left.stat().st_mtime + 4_000)

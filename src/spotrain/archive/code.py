@@ -6,6 +6,7 @@ elsewhere, a device, or a way out of its folder.
 
 import contextlib
 import hashlib
+import logging
 import os
 import re
 import secrets
@@ -18,12 +19,16 @@ from typing import IO, Final
 
 from spotrain import contract
 from spotrain.archive.confinement import opened_below
-from spotrain.archive.errors import NotFound, Refused, Unavailable
+from spotrain.archive.errors import ArchiveError, NotFound, Refused, Unavailable
 from spotrain.archive.tarballs import unpack
 from spotrain.checkpoints.store.directory import sync_folder
 
+logger = logging.getLogger(__name__)
+
 PACKED_BYTES: Final = 100 * 1000 * 1000
 STALE_SECONDS: Final = 3600.0
+READ_ONLY: Final = 0o555
+"""Jobs that were sent the same share it, and belong to the same user."""
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _BEGUN: Final = ".begun-"
 
@@ -91,19 +96,20 @@ class Upload:
             with self._begun("code") as unpacked:
                 self._packed.seek(0)
                 unpack(self._packed, unpacked)
+                _chmod_folders(unpacked, READ_ONLY)
                 self._check_own(begun / "code", unpacked)
-            self._check_wanted()
-            try:
-                os.rename(begun / "code", place / self._sha256)
-            except OSError:
-                if not (place / self._sha256).is_dir():
-                    raise
+                self._check_wanted()
+                try:
+                    os.rename(begun / "code", place / self._sha256)
+                except OSError:
+                    if not (place / self._sha256).is_dir():
+                        raise
+                os.chmod(unpacked, READ_ONLY)  # a folder that is read-only cannot be moved
             sync_folder(place)
 
     def _remove(self) -> None:
         self._packed.close()
-        with self._place() as place:
-            shutil.rmtree(place / self._name, ignore_errors=True)
+        _remove(self._output, self._name)
 
     def _check_wanted(self) -> None:
         if self._given_up:
@@ -147,4 +153,28 @@ def sweep(output: Path, now: float) -> None:
     with contextlib.suppress(NotFound), opened_below(output, contract.CODE_DIR) as place:
         for left in place.glob(f"{_BEGUN}*"):
             if now - left.lstat().st_mtime > STALE_SECONDS:
-                shutil.rmtree(left, ignore_errors=True)
+                _remove(output, left.name)
+
+
+def _remove(output: Path, name: str) -> None:
+    """What an upload has left, whatever jobs have made of it."""
+    try:
+        with opened_below(output, f"{contract.CODE_DIR}/{name}") as left:
+            _chmod_folders(left, 0o755)
+            os.chmod(left, 0o755)
+        with opened_below(output, contract.CODE_DIR) as place:
+            shutil.rmtree(place / name, ignore_errors=True)
+    except NotFound:
+        pass
+    except (ArchiveError, OSError, RecursionError) as error:
+        logger.warning("%s/%s could not be removed: %s", contract.CODE_DIR, name, error)
+
+
+def _chmod_folders(folder: Path, mode: int) -> None:
+    """All that are below it. Raises NotFound, Refused, OSError."""
+    with os.scandir(folder) as entries:
+        names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    for name in names:
+        with opened_below(folder, name) as deeper:
+            _chmod_folders(deeper, mode)
+            os.chmod(deeper, mode)

@@ -24,15 +24,19 @@ def make_folder(root: int, parts: Sequence[str]) -> None:
 
 @contextmanager
 def new_file(root: int, parts: Sequence[str], mode: int) -> Iterator[IO[bytes]]:
-    """Open to be written; its folders are made. Raises Refused where there is one, OSError."""
+    """Open to be written, with that mode in the end; its folders are made.
+
+    Raises Refused where there is one, OSError.
+    """
     with _opened(root, parts[:-1]) as parent:
         try:
-            descriptor = os.open(parts[-1], _NEW_FILE, mode, dir_fd=parent)
+            descriptor = os.open(parts[-1], _NEW_FILE, 0o600, dir_fd=parent)
         except FileExistsError:
             raise _twice(parts) from None
     with os.fdopen(descriptor, "wb") as file:
-        os.fchmod(descriptor, mode)  # whatever the process's mask is
         yield file
+        file.flush()
+        os.fchmod(descriptor, mode)  # last: not every file server lets one write what is read-only
 
 
 def make_link(root: int, parts: Sequence[str], target: str) -> None:

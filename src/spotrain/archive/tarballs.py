@@ -35,7 +35,7 @@ _EXTENSIONS: Final = frozenset(
 
 
 def unpack(packed: IO[bytes], folder: Path) -> None:
-    """Files, folders and links that stay inside. Raises Refused.
+    """Files, which are read-only, folders, and links that stay inside. Raises Refused.
 
     `folder` is looked up once; what others put in its place, or in it, meanwhile is not followed.
     """
@@ -80,7 +80,7 @@ def _make(archive: tarfile.TarFile, member: tarfile.TarInfo, root: int) -> None:
     elif member.issym():
         make_link(root, parts, member.linkname)
     else:
-        with new_file(root, parts, 0o755 if member.mode & 0o100 else 0o644) as file:
+        with new_file(root, parts, 0o555 if member.mode & 0o100 else 0o444) as file:
             source = archive.extractfile(member)
             assert source is not None, "_check lets nothing else pass"
             shutil.copyfileobj(source, file)

@@ -58,7 +58,9 @@ def command(
     """Train: send a job of so many GPUs, which runs SCRIPT in every worker.
 
     The script finds the name of its output folder in $SPOTRAIN_OUTPUT; an argument may hold it as
-    '$(SPOTRAIN_OUTPUT)'. Ctrl-C before the job is sent leaves none; afterwards it goes on.
+    '$(SPOTRAIN_OUTPUT)'. Results belong there: in a cluster, what --code sends is read-only, and
+    the working directory of every job that was sent the same. Ctrl-C before the job is sent leaves
+    none; afterwards it goes on.
     """
     order = Order(
         gpus=gpus,
