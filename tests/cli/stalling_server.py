@@ -11,6 +11,7 @@ import yaml
 
 from spotrain import contract
 from spotrain.kinds import JOBS, PODS, Object
+from spotrain.local.shelf import merged
 from tests.cluster.researchers import IMAGE, POOLS
 
 NAMESPACE = "team"
@@ -25,20 +26,24 @@ class StallingServer:
     """It answers what sending jobs asks for, and the request `stalls_at` when it is released."""
 
     def __init__(self, stalls_at: str, after: int) -> None:
-        self._stalls_at = stalls_at
+        self.stalls_at = stalls_at
         self._after = after
         self.jobs: list[Object] = []
         self.most_jobs: int | None = None
         """More of them are refused, as a quota would."""
+        self.refuses = ""
+        """A request that is not granted."""
         self.arrived = threading.Event()
         """The request that stands still is there."""
         self.release = threading.Event()
 
     def answer(self, request: str, body: Object) -> tuple[int, Object]:
         """`request`: its method and the last word of its path."""
-        if request == self._stalls_at and len(self.jobs) >= self._after:
+        if request == self.stalls_at and len(self.jobs) >= self._after:
             self.arrived.set()
             self.release.wait()
+        if request == self.refuses:
+            return 403, {"message": "not today"}
         if request == PLATFORM:
             data = {contract.POOLS_KEY: yaml.safe_dump(POOLS), contract.TRAINING_IMAGE_KEY: IMAGE}
             return 200, {"data": data}
@@ -51,7 +56,17 @@ class StallingServer:
             return 201, body
         if request == f"GET {JOBS.plural}":
             return 200, {"items": self.jobs, "metadata": {"resourceVersion": "1"}}
-        return 404, {"message": f"{request} is not known here"}
+        return self._answer_about_one(*request.split(), body)
+
+    def _answer_about_one(self, method: str, name: str, body: Object) -> tuple[int, Object]:
+        found = [each for each in self.jobs if each["metadata"]["name"] == name]
+        if not found:
+            return 404, {"message": f'"{name}" not found'}
+        if method == "DELETE":
+            self.jobs.remove(found[0])
+        elif method == "PATCH":
+            self.jobs[self.jobs.index(found[0])] = found[0] = merged(found[0], body)
+        return 200, found[0]
 
 
 @contextmanager
@@ -74,7 +89,7 @@ def stalling_server(
             self.end_headers()
             self.wfile.write(said)
 
-        do_GET = do_POST = _serve
+        do_GET = do_POST = do_PATCH = do_DELETE = _serve
 
         def log_message(self, *_words: object) -> None:
             pass

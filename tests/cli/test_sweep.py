@@ -11,10 +11,11 @@ import yaml
 from spotrain.cli.errors import UserError
 from spotrain.cli.job_view import view
 from spotrain.cli.main import main
+from spotrain.cli.sweep_jobs import members
 from spotrain.cli.sweep_results import Result, arranged, headline, ordered, tabulate
 from spotrain.cli.sweep_template import Words, sort_words
 from tests.cli.documents import job
-from tests.cli.stalling_server import SENDING, stalling_server
+from tests.cli.stalling_server import SENDING, StallingServer, stalling_server
 from tests.cli.terminal import CTRL_C, terminal
 
 GRID = ("sweep", "exp1", "lr=0.1,0.01", "batch=16,32", "--gpus", "1", "--gpu-type", "t4")
@@ -145,6 +146,75 @@ def test_a_refusal_amid_a_sweep_says_how_far_it_came(
     assert "exceeded quota: few" in told
     assert "3 of 4 jobs of sweep exp1 were sent and go on." in told
     assert told.count("\n") == 1
+
+
+def fill_server(server: StallingServer) -> list[str]:
+    """With the jobs of a sweep of four; returns their names."""
+    tries = [{"n": str(number)} for number in range(4)]
+    planned = members("exp1", tries, lambda name, _values: job(name), at_most=None)
+    server.jobs = [each.document for each in planned]
+    return [each.name for each in planned]
+
+
+@pytest.mark.parametrize(
+    ("option", "request_", "past"),
+    [("--stop", "PATCH", "stopped"), ("--delete", "DELETE", "deleted")],
+)
+def test_ctrl_c_amid_a_change_of_all_says_how_many_were_changed(
+    option: str, request_: str, past: str, tmp_path: Path
+) -> None:
+    with stalling_server("", tmp_path) as (server, environment):
+        names = fill_server(server)
+        server.stalls_at = f"{request_} {names[2]}"
+        around = {**os.environ, **environment}
+        with terminal("sweep", "exp1", option, folder=tmp_path, environment=around) as shown:
+            assert server.arrived.wait(60)
+            shown.press(CTRL_C)
+            shown.read_until(f"{names[2]} is being {past}")
+            server.release.set()
+            assert shown.read_to_end() == 130
+        said = " ".join(shown.text.split())
+    assert f"interrupted: 3 of 4 jobs of sweep exp1 were {past}." in said
+    assert "the same command goes on with the rest" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("option", "request_", "told"),
+    [
+        ("--stop", "PATCH", "stopping 3 jobs of sweep exp1"),
+        ("--resume", "PATCH", "resuming 3 jobs of sweep exp1"),
+        ("--delete", "DELETE", "deleted 4 jobs of sweep exp1"),
+    ],
+)
+def test_a_job_that_somebody_removed_meanwhile_keeps_no_other_from_a_change(
+    option: str, request_: str, told: str, tmp_path: Path
+) -> None:
+    with stalling_server("", tmp_path) as (server, environment):
+        names = fill_server(server)
+        server.stalls_at = f"{request_} {names[0]}"
+        around = {**os.environ, **environment}
+        with terminal("sweep", "exp1", option, folder=tmp_path, environment=around) as shown:
+            assert server.arrived.wait(60)
+            del server.jobs[1]
+            server.release.set()
+            assert shown.read_to_end() == 0
+    assert told in shown.text
+
+
+def test_a_refusal_amid_a_change_of_all_says_how_far_it_came(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with stalling_server("", tmp_path) as (server, environment):
+        names = fill_server(server)
+        server.refuses = f"DELETE {names[2]}"
+        words = ("sweep", "exp1", "--delete")
+        assert types(*words, environment=environment, monkeypatch=monkeypatch) == 2
+        assert [each["metadata"]["name"] for each in server.jobs] == names[2:]
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "not today 2 of 4 jobs of sweep exp1 were deleted. Next: " in told.err
+    assert told.err.count("\n") == 1
 
 
 def result(name: str, **metrics: float) -> Result:

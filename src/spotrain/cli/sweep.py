@@ -23,15 +23,17 @@ from spotrain.cli.submit_options import (
     PoolNames,
     Secret,
 )
+from spotrain.cli.sweep_changes import DELETE, RESUME, STOP, change_all
 from spotrain.cli.sweep_jobs import Member, members
 from spotrain.cli.sweep_results import Result, ordered, results_of, tabulate
 from spotrain.cli.sweep_template import opened_template, read_combinations, sort_words
-from spotrain.cli.sweeping import Sending, delete_all, existing, suspend_all
+from spotrain.cli.sweeping import Sending, existing
 from spotrain.cli.wording import command as typed
 from spotrain.cli.wording import count
 
 MOST_JOBS: Final = 100
 """Of a sweep, unless one asks for more: each is a job with nodes of its own."""
+CHANGES: Final = {"--stop": STOP, "--resume": RESUME, "--delete": DELETE}
 
 
 def command(
@@ -137,12 +139,13 @@ def command(
         if not follow:
             return
     goes_on = f"the jobs of sweep {sweep} go on. Next: {typed('sweep', sweep, local=local)}"
+    untouched = f"no job of sweep {sweep} was touched."
     with (
         jobs.opened(context=context, namespace=namespace, local=local) as opened,
-        told(goes_on),
+        told(untouched if chosen else goes_on),
     ):
         if chosen:
-            _act(chosen[0], sweep, opened, local=local)
+            _change(chosen[0], sweep, opened, local=local)
         elif follow:
             sweep_watch.follow(sweep, lambda: _look(sweep, opened, local=local), sort=sort)
         else:
@@ -182,13 +185,11 @@ def _show(found: Sequence[Result], sort: str, form: Format) -> None:
     )
 
 
-def _act(option: str, sweep: str, opened: jobs.Jobs, *, local: bool) -> None:
-    found = existing(sweep, opened, local=local)
-    if option == "--delete":
-        print(f"deleted {count(len(delete_all(found, opened)), 'job')} of sweep {sweep}")
-        return
-    changed = suspend_all(found, opened, suspend=option == "--stop")
-    said = "stopping" if option == "--stop" else "resuming"
-    other = "--resume" if option == "--stop" else ""
-    after = typed("sweep", sweep, *([other] if other else []), local=local)
-    print(f"{said} {count(len(changed), 'job')} of sweep {sweep}. Next: {after}")
+def _change(option: str, sweep: str, opened: jobs.Jobs, *, local: bool) -> None:
+    change = CHANGES[option]
+    changed = change_all(change, sweep, existing(sweep, opened, local=local), opened)
+    after = ""
+    if change is not DELETE:
+        other = ("--resume",) if change is STOP else ()
+        after = f". Next: {typed('sweep', sweep, *other, local=local)}"
+    print(f"{change.saying} {count(changed, 'job')} of sweep {sweep}{after}")

@@ -1,7 +1,8 @@
-"""Sending the jobs of a sweep one by one, and doing one thing with all that are there."""
+"""The jobs of a sweep one by one: how far that has come, sending them, and those that are there."""
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,6 +17,36 @@ from spotrain.cli.wording import command, count
 from spotrain.kinds import Object
 
 LOOK_SECONDS: Final = 0.5
+
+
+@dataclass
+class Progress:
+    """How far something has come that is done job by job."""
+
+    wording: Callable[[int], str]
+    """What is left where it breaks off after so many."""
+    done: int = 0
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Around all of it. Raises UserError: what went wrong, or Ctrl-C, and how far it came."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            raise interrupted(self.wording(self.done)) from None
+        except UserError as error:
+            if self.done == 0:
+                raise
+            said = f"{error.message} {self.wording(self.done)}"
+            raise UserError(said, exit_code=error.exit_code) from None
+
+    @contextmanager
+    def step(self, doing: str) -> Iterator[None]:
+        """Around one job, which counts itself: Ctrl-C waits for its end."""
+        with unbroken(doing) as interrupt:
+            yield
+        if interrupt.came:
+            raise KeyboardInterrupt
 
 
 @dataclass
@@ -39,37 +70,29 @@ class Sending:
         """
         there = list(self.jobs.list())
         missing = unsent(planned, there)
-        try:
+        progress = Progress(lambda sent: self._told(sent, len(missing)))
+        with progress.told():
             if not self.local:
                 self._limit(there)
             for member in missing:
-                self._send_one(member)
+                self._send_one(member, progress)
             names = {member.name for member in planned}
             return [each for each in self.jobs.list() if each["metadata"]["name"] in names]
-        except KeyboardInterrupt:
-            raise interrupted(self.progress(len(missing))) from None
-        except UserError as error:
-            if self.sent == 0:
-                raise
-            told = f"{error.message} {self.progress(len(missing))}"
-            raise UserError(told, exit_code=error.exit_code) from None
 
-    def progress(self, wanted: int) -> str:
+    def _told(self, sent: int, wanted: int) -> str:
         remove = command("sweep", self.sweep, "--delete", local=self.local)
         return (
-            f"{self.sent} of {count(wanted, 'job')} of sweep {self.sweep} were sent and go on. "
+            f"{sent} of {count(wanted, 'job')} of sweep {self.sweep} were sent and go on. "
             f"Next: the same command sends the rest, {remove} removes what is there."
         )
 
-    def _send_one(self, member: Member) -> None:
+    def _send_one(self, member: Member, progress: Progress) -> None:
         while self.local and self._is_full():
             time.sleep(LOOK_SECONDS)
-        with unbroken(f"{member.name} is being sent") as interrupt:
+        with progress.step(f"{member.name} is being sent"):
             self.jobs.create(member.document)
-            self.sent += 1
-        print(f"submitted {member.name}: {describe(member.values)}", flush=True)
-        if interrupt.came:
-            raise KeyboardInterrupt
+            progress.done = self.sent = self.sent + 1
+            print(f"submitted {member.name}: {describe(member.values)}", flush=True)
 
     def _is_full(self) -> bool:
         running = [
@@ -104,24 +127,3 @@ def existing(sweep: str, jobs: Jobs, *, local: bool) -> list[Object]:
     hint = f"There are {', '.join(known)}." if known else "There is none at all."
     start = command("sweep", sweep, "lr=0.1,0.01", "--gpus", "1", local=local)
     raise NotThere(f"there is no job of a sweep {sweep!r}. {hint} {start} -- train.py makes one.")
-
-
-def suspend_all(found: Iterable[Mapping[str, Any]], jobs: Jobs, *, suspend: bool) -> list[str]:
-    """Of those that have not ended; returns their names."""
-    changed = []
-    for seen in map(view, map(dict, found)):
-        if not seen.status.finished:
-            jobs.patch(seen.name, {"spec": {"suspend": suspend}})
-            changed.append(seen.name)
-    return changed
-
-
-def delete_all(found: Iterable[Mapping[str, Any]], jobs: Jobs) -> list[str]:
-    """Returns their names; one that somebody else removed meanwhile is gone all the same."""
-    names = [document["metadata"]["name"] for document in found]
-    for name in names:
-        try:
-            jobs.delete(name)
-        except NotThere:
-            continue
-    return names
