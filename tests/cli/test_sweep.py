@@ -1,5 +1,6 @@
 """`spotrain sweep` against a server that answers and stalls, and on this machine."""
 
+import copy
 import json
 import os
 from pathlib import Path
@@ -11,9 +12,9 @@ import yaml
 from spotrain.cli.errors import UserError
 from spotrain.cli.job_view import view
 from spotrain.cli.main import main
+from spotrain.cli.sweep_acts import Words, sort_words
 from spotrain.cli.sweep_jobs import members
 from spotrain.cli.sweep_results import Result, arranged, headline, ordered, tabulate
-from spotrain.cli.sweep_template import Words, sort_words
 from tests.cli.documents import job
 from tests.cli.stalling_server import SENDING, StallingServer, stalling_server
 from tests.cli.terminal import CTRL_C, terminal
@@ -86,6 +87,14 @@ def test_a_dry_run_writes_every_job_and_sends_none(
             "exp1 lr=1 --gpus 1 --gpu-type t4 -- t.py {rl}", 2, "{rl} names nothing", id="brace"
         ),
         pytest.param("exp1 --sort loss", 4, "no job of a sweep 'exp1'", id="unknown-sweep"),
+        pytest.param("exp1 --gpus 2 --env A=b", 2, "--gpus and --env mean nothing", id="idle"),
+        pytest.param("exp1 --capacity spotThenOnDemand", 2, "-- train.py", id="idle-default"),
+        pytest.param("exp1 --dry-run", 2, "--dry-run means nothing", id="dry-show"),
+        pytest.param("exp1 --stop --sort loss", 2, "beside --stop", id="stop-and-sort"),
+        pytest.param("exp1 --delete -o json", 2, "--output means nothing", id="delete-and-form"),
+        pytest.param("exp1 --at-most 2 -f", 2, "--follow means nothing", id="limit-and-follow"),
+        pytest.param("exp1 --at-most 2 --local", 2, "--at-most with --local", id="limit-here"),
+        pytest.param("exp1 --at-most 2", 4, "There is none at all", id="limit-unknown"),
         pytest.param("exp1 --delete", 4, "There is none at all", id="delete-unknown"),
     ],
 )
@@ -200,6 +209,37 @@ def test_a_job_that_somebody_removed_meanwhile_keeps_no_other_from_a_change(
             server.release.set()
             assert shown.read_to_end() == 0
     assert told in shown.text
+
+
+@pytest.mark.parametrize("option", ["--stop", "--resume", "--delete", "--at-most=1"])
+def test_a_dry_run_of_a_change_names_the_jobs_and_touches_none(
+    option: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with stalling_server("", tmp_path) as (server, environment):
+        names, before = fill_server(server), copy.deepcopy(server.jobs)
+        words = ("sweep", "exp1", option, "--dry-run")
+        assert types(*words, environment=environment, monkeypatch=monkeypatch) == 0
+        assert server.jobs == before
+    told = capsys.readouterr()
+    assert [line.split()[-1] for line in told.out.splitlines()] == names
+    assert all(line.startswith("would ") for line in told.out.splitlines())
+    assert "4 jobs of sweep exp1; nothing was done." in told.err
+
+
+def test_a_name_and_a_limit_change_the_limit_of_the_jobs_that_have_not_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with stalling_server("", tmp_path) as (server, environment):
+        fill_server(server)
+        server.jobs[0]["status"] = {"conditions": [{"type": "Succeeded", "status": "True"}]}
+        words = ("sweep", "exp1", "--at-most", "3")
+        assert types(*words, environment=environment, monkeypatch=monkeypatch) == 0
+        limits = [each["spec"].get("sweep") for each in server.jobs]
+    assert limits == [None, *[{"atMost": 3}] * 3]
+    assert "limited to 3 at once: 3 jobs of sweep exp1. Next: " in capsys.readouterr().out
 
 
 def test_a_refusal_amid_a_change_of_all_says_how_far_it_came(

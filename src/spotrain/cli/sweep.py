@@ -7,7 +7,6 @@ from typing import Annotated, Final
 import typer
 
 from spotrain.cli import jobs, output, sweep_watch
-from spotrain.cli.errors import UserError
 from spotrain.cli.interrupts import NO_JOB, told
 from spotrain.cli.options import Context, Format, Local, Namespace, Output
 from spotrain.cli.order import Order
@@ -23,20 +22,22 @@ from spotrain.cli.submit_options import (
     PoolNames,
     Secret,
 )
-from spotrain.cli.sweep_changes import DELETE, RESUME, STOP, change_all
+from spotrain.cli.sweep_acts import Act, asked_act, sort_words
+from spotrain.cli.sweep_changes import DELETE, RESUME, STOP, Change, change_all, limit_to
 from spotrain.cli.sweep_jobs import Member, members
 from spotrain.cli.sweep_results import Result, ordered, results_of, tabulate
-from spotrain.cli.sweep_template import opened_template, read_combinations, sort_words
+from spotrain.cli.sweep_template import opened_template, read_combinations
 from spotrain.cli.sweeping import Sending, existing
 from spotrain.cli.wording import command as typed
 from spotrain.cli.wording import count
 
 MOST_JOBS: Final = 100
 """Of a sweep, unless one asks for more: each is a job with nodes of its own."""
-CHANGES: Final = {"--stop": STOP, "--resume": RESUME, "--delete": DELETE}
+CHANGES: Final = {Act.stop: STOP, Act.resume: RESUME, Act.delete: DELETE}
 
 
 def command(
+    ctx: typer.Context,
     words: Annotated[
         list[str],
         typer.Argument(
@@ -89,14 +90,9 @@ def command(
     is missing, and more values add jobs.
     """
     asked = sort_words(words)
-    actions = {"--stop": stop, "--resume": resume, "--delete": delete}
-    chosen = [option for option, is_chosen in actions.items() if is_chosen]
-    if len(chosen) > 1:
-        raise UserError(f"{' and '.join(chosen)} contradict each other; give one.")
-    if chosen and not asked.is_name_alone:
-        raise UserError(f"{chosen[0]} is about a sweep that is there: give its name alone.")
+    act = asked_act(asked, typed_options(ctx))
     sweep = asked.what
-    if not asked.is_name_alone or list_file:
+    if act is Act.send:
         options = (gpus, gpu_type, min_gpus, image, code, env, secret, pool, budget)
         has_options = any(options) or capacity != "spotThenOnDemand"
         order = Order(
@@ -138,18 +134,32 @@ def command(
             output.answer(made, form, names=names, table=lambda: "")
         if not follow:
             return
+        act = Act.follow
+    shows = act in (Act.show, Act.follow)
     goes_on = f"the jobs of sweep {sweep} go on. Next: {typed('sweep', sweep, local=local)}"
     untouched = f"no job of sweep {sweep} was touched."
     with (
         jobs.opened(context=context, namespace=namespace, local=local) as opened,
-        told(untouched if chosen else goes_on),
+        told(goes_on if shows else untouched),
     ):
-        if chosen:
-            _change(chosen[0], sweep, opened, local=local)
-        elif follow:
+        if act is Act.follow:
             sweep_watch.follow(sweep, lambda: _look(sweep, opened, local=local), sort=sort)
-        else:
+        elif act is Act.show:
             _show(_look(sweep, opened, local=local), sort, form)
+        else:
+            change = limit_to(at_most) if at_most else CHANGES[act]
+            _change(change, sweep, opened, local=local, dry_run=dry_run)
+
+
+def typed_options(ctx: typer.Context) -> list[str]:
+    """The long names of those that stand in the command line, defaults or not."""
+    return [
+        next(name for name in each.opts if name.startswith("--"))
+        for each in ctx.command.params
+        if each.param_type_name == "option"
+        and (source := ctx.get_parameter_source(str(each.name)))
+        and source.name == "COMMANDLINE"
+    ]
 
 
 def _write(planned: Sequence[Member], form: Format) -> None:
@@ -185,9 +195,15 @@ def _show(found: Sequence[Result], sort: str, form: Format) -> None:
     )
 
 
-def _change(option: str, sweep: str, opened: jobs.Jobs, *, local: bool) -> None:
-    change = CHANGES[option]
-    changed = change_all(change, sweep, existing(sweep, opened, local=local), opened)
+def _change(change: Change, sweep: str, opened: jobs.Jobs, *, local: bool, dry_run: bool) -> None:
+    found = existing(sweep, opened, local=local)
+    if dry_run:
+        touched = change.touched(found)
+        for each in touched:
+            print(f"would {change.verb} {each.name}")
+        output.say(f"{count(len(touched), 'job')} of sweep {sweep}; nothing was done.")
+        return
+    changed = change_all(change, sweep, found, opened)
     after = ""
     if change is not DELETE:
         other = ("--resume",) if change is STOP else ()

@@ -1,4 +1,4 @@
-"""One thing that is done with all jobs of a sweep: stop them, let them go on, remove them."""
+"""One thing that is done with all jobs of a sweep: stop them, remove them, change their limit."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -41,6 +41,16 @@ class Change:
 STOP: Final = Change("stop", "stopping", "stopped", {"spec": {"suspend": True}})
 RESUME: Final = Change("resume", "resuming", "resumed", {"spec": {"suspend": False}})
 DELETE: Final = Change("delete", "deleted", "deleted", None)
+
+
+def limit_to(at_most: int) -> Change:
+    """So many hold nodes at once."""
+    return Change(
+        "limit",
+        f"limited to {at_most} at once:",
+        "limited",
+        {"spec": {"sweep": {"atMost": at_most}}},
+    )
 
 
 def change_all(change: Change, sweep: str, found: Sequence[Object], jobs: Jobs) -> int:

@@ -1,10 +1,9 @@
-"""What a sweep is made of: the words that were typed, the values to try, the job for them."""
+"""What a sweep is made of: the values to try, and the job for them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from spotrain import contract
 from spotrain.cli import overrides
@@ -15,39 +14,9 @@ from spotrain.cli.jobs import Jobs
 from spotrain.cli.order import Order, prepared
 from spotrain.cli.overrides import Values
 from spotrain.cli.submission import refuse_unusable
+from spotrain.cli.sweep_acts import Words
 from spotrain.cli.sweep_jobs import fill, fill_job
 from spotrain.kinds import Object
-
-FILE_ENDINGS: Final = (".yaml", ".yml")
-
-
-@dataclass(frozen=True)
-class Words:
-    """What was typed, sorted."""
-
-    what: str
-    """A sweep's name, or a job file's path."""
-    tries: Sequence[str]
-    """KEY=VALUES each."""
-    script: Sequence[str]
-
-    @property
-    def is_file(self) -> bool:
-        return self.what.endswith(FILE_ENDINGS)
-
-    @property
-    def is_name_alone(self) -> bool:
-        return not (self.is_file or self.tries or self.script)
-
-
-def sort_words(words: Sequence[str]) -> Words:
-    """The script begins with the first word that is no KEY=VALUES. Raises UserError."""
-    what, *rest = words
-    if "=" in what:
-        raise UserError(f"{what!r}: give the sweep a name first: spotrain sweep NAME {what} ...")
-    begins = (at for at, word in enumerate(rest) if "=" not in word or word.startswith("-"))
-    begin = next(begins, len(rest))
-    return Words(what, rest[:begin], rest[begin:])
 
 
 def read_combinations(words: Words, list_file: Path | None, *, most: int) -> list[Values]:
