@@ -1,5 +1,7 @@
 """The jobs of a sweep: their names, what they are given, and whether one is there already."""
 
+import copy
+from functools import partial
 from typing import Any
 
 import pytest
@@ -26,9 +28,17 @@ from tests.cli.documents import job
 VALUES = st.dictionaries(st.text(max_size=3), st.text(max_size=3), max_size=3)
 
 
+def named(name: str, _values: Any, **spec: Any) -> Object:
+    """A job that is told its own name, as every job is: that makes no other template of it."""
+    made = job(name, **copy.deepcopy(spec))
+    container = made["spec"]["replicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]
+    container["env"] = [{"name": contract.ENV_OUTPUT, "value": f"/mnt/efs/output/{name}"}]
+    return made
+
+
 def planned(**spec: Any) -> Any:
     tries = [{"lr": "0.1"}, {"lr": "0.01"}]
-    return members("exp1", tries, lambda name, _values: job(name, **spec), at_most=2)
+    return members("exp1", tries, partial(named, **spec), at_most=2)
 
 
 def stored(document: Object, **spec: Any) -> Object:
@@ -40,12 +50,28 @@ def stored(document: Object, **spec: Any) -> Object:
 def test_jobs_have_one_name_exactly_if_they_try_the_same(
     one: dict[str, str], other: dict[str, str]
 ) -> None:
-    name = member_name("exp1", one)
+    name = member_name("exp1", one, "a")
     assert name.removeprefix("exp1-").isalnum()
     assert len(name) == len("exp1-") + DIGITS
-    assert name == member_name("exp1", dict(reversed(one.items())))
-    assert (name == member_name("exp1", other)) == (one == other)
-    assert name.removeprefix("exp1") != member_name("exp2", one).removeprefix("exp2")
+    assert name == member_name("exp1", dict(reversed(one.items())), "a")
+    assert (name == member_name("exp1", other, "a")) == (one == other)
+    assert name.removeprefix("exp1") != member_name("exp2", one, "a").removeprefix("exp2")
+    assert name != member_name("exp1", one, "b")
+
+
+def test_a_job_of_another_template_or_other_code_shares_no_folder_with_one_that_was_removed() -> (
+    None
+):
+    def names(code: str = "", at_most: int | None = None, **spec: Any) -> set[str]:
+        tries = [{"lr": "0.1"}, {"lr": "0.01"}]
+        template = partial(named, **spec)
+        found = members("exp1", tries, template, at_most=at_most, code=code)
+        return {each.name for each in found}
+
+    assert names() == names(at_most=3), "how many at once says nothing of what a job does"
+    assert not names() & names(minReplicas=2)
+    assert not names() & names(code="a")
+    assert not names(code="a") & names(code="b")
 
 
 @given(values=VALUES, at_most=st.none() | st.integers(1, 9))
@@ -107,7 +133,7 @@ def test_what_was_sent_is_not_sent_again_whatever_the_server_has_added() -> None
     assert unsent([one], [stored(one.document, suspend=True, sweep={"atMost": 9})]) == []
 
 
-def test_a_job_of_the_name_that_was_sent_otherwise_is_refused_with_what_differs() -> None:
+def test_a_job_that_tries_the_same_and_was_sent_otherwise_is_refused_with_what_differs() -> None:
     (now, _), (earlier, _) = planned(minReplicas=2), planned(minReplicas=1)
     with pytest.raises(UserError) as refused:
         unsent([now], [stored(earlier.document)])
@@ -117,6 +143,8 @@ def test_a_job_of_the_name_that_was_sent_otherwise_is_refused_with_what_differs(
     (less, _), (more, _) = planned(), planned(minReplicas=1)
     with pytest.raises(UserError, match="left out now"):
         unsent([less], [stored(more.document)])
+    other = members("exp2", [{"lr": "0.1"}], partial(named, minReplicas=1), at_most=2)
+    assert unsent([now], [other[0].document]) == [now], "another sweep may try the same"
 
 
 DOCUMENTS = st.recursive(

@@ -86,8 +86,8 @@ def command(
 
     KEY=VALUES is Hydra's grammar: lr=0.1,0.01 or layers='range(2,5)' or tag="'a,b',c". In the
     script's arguments {KEY} becomes the value and {name} the job's name; a key that stands nowhere
-    is appended as --KEY=VALUE. Jobs are named by their values: the same sweep sent again sends what
-    is missing, and more values add jobs.
+    is appended as --KEY=VALUE. Jobs are named by what they run and try: the same sweep sent again
+    sends what is missing, and more values add jobs.
     """
     asked = sort_words(words)
     act = asked_act(asked, typed_options(ctx))
@@ -119,7 +119,13 @@ def command(
                 local=local,
             ) as template,
         ):
-            planned = members(template.sweep, combinations, template.job, at_most=at_most)
+            planned = members(
+                template.sweep,
+                combinations,
+                template.job,
+                at_most=at_most,
+                code=template.code,
+            )
             if dry_run:
                 _write(planned, form)
                 return

@@ -1,4 +1,5 @@
-"""The jobs of a sweep. Names follow from values, so that the same sweep is known again. Pure."""
+"""The jobs of a sweep. Names follow from template and values: the same sweep is known again, and
+what one job has saved no other restores. Pure."""
 
 import copy
 import hashlib
@@ -37,11 +38,14 @@ def members(
     template: Callable[[str, Values], Object],
     *,
     at_most: int | None,
+    code: str = "",
 ) -> list[Member]:
-    """`template` makes the job of a name and its values. Raises UserError."""
+    """`template` makes the job of a name and its values; `code` is the digest of what is sent along
+    for it to run. Raises UserError."""
     found: dict[str, Member] = {}
     for values in combinations:
-        name = member_name(sweep, values)
+        digest = template_digest(template(sweep, values)["spec"], code)
+        name = member_name(sweep, values, digest)
         if name in found:
             raise UserError(
                 f"{describe(values)} and {describe(found[name].values)} have one name, {name}, by "
@@ -53,9 +57,13 @@ def members(
     return list(found.values())
 
 
-def member_name(sweep: str, values: Values) -> str:
-    """The same for the same values, in whatever order they are given."""
-    text = json.dumps([sweep, sorted(values.items())])
+def member_name(sweep: str, values: Values, template: str) -> str:
+    """The same for the same values, in whatever order they are given, in a template of one digest.
+
+    A job's folder under output/ has its name and outlives it: a job of another template would
+    restore what is not its own.
+    """
+    text = json.dumps([sweep, sorted(values.items()), template])
     return f"{sweep}-{hashlib.sha256(text.encode()).hexdigest()[:DIGITS]}"
 
 
@@ -63,22 +71,21 @@ def joined(document: Object, sweep: str, values: Values, *, at_most: int | None)
     """The job as one of the sweep's."""
     document = copy.deepcopy(document)
     metadata = document["metadata"]
-    digest = spec_digest(document["spec"])
     if at_most is not None:
         document["spec"]["sweep"] = {"atMost": at_most}
     metadata["labels"] = {**(metadata.get("labels") or {}), contract.LABEL_SWEEP: sweep}
     metadata["annotations"] = {
         **(metadata.get("annotations") or {}),
         contract.SWEEP_VALUES_ANNOTATION: json.dumps(values),
-        contract.SWEEP_TEMPLATE_ANNOTATION: digest,
     }
     return document
 
 
-def spec_digest(spec: Mapping[str, Any]) -> str:
-    """Of all but how many run at once, which may change."""
-    counted = {key: value for key, value in spec.items() if key != "sweep"}
-    return hashlib.sha256(json.dumps(counted, sort_keys=True).encode()).hexdigest()[:16]
+def template_digest(spec: Mapping[str, Any], code: str) -> str:
+    """Of a job's spec before it has a name and a limit, both of which tell nothing of what it does,
+    and of its code."""
+    text = json.dumps([spec, code], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def sweep_of(document: Mapping[str, Any]) -> str:
@@ -105,25 +112,28 @@ def unsent(planned: Sequence[Member], there: Iterable[Mapping[str, Any]]) -> lis
     """Those that nobody has sent yet.
 
     Raises:
-        UserError: a job that is there has the name of one and is another.
+        UserError: a job of the sweep that is there tries the same with another template.
     """
-    known = {document["metadata"]["name"]: document for document in there}
-    for member in planned:
-        if member.name in known:
-            _refuse_other(member, known[member.name])
-    return [member for member in planned if member.name not in known]
+    there = [each for each in there if sweep_of(each)]
+    known = {(sweep_of(each), frozenset(values_of(each).items())): each for each in there}
+    names = {each["metadata"]["name"] for each in there}
+    missing = [member for member in planned if member.name not in names]
+    for member in missing:
+        tried = (sweep_of(member.document), frozenset(member.values.items()))
+        if tried in known:
+            raise _other_template(member, known[tried])
+    return missing
 
 
-def _refuse_other(member: Member, there: Mapping[str, Any]) -> None:
-    annotation = contract.SWEEP_TEMPLATE_ANNOTATION
-    sent = (there["metadata"].get("annotations") or {}).get(annotation)
-    if sent == member.document["metadata"]["annotations"][annotation]:
-        return
-    path = difference(member.document["spec"], there["spec"]) or "something that was left out now"
-    raise UserError(
-        f"{member.name} ({describe(member.values)}) is there already, and was sent with another "
-        f"template: {path}. Give the sweep another name, or remove the old one with spotrain sweep "
-        f"{sweep_of(there) or member.name} --delete.",
+def _other_template(member: Member, there: Mapping[str, Any]) -> UserError:
+    name, sweep = there["metadata"]["name"], sweep_of(there)
+    wanted = json.loads(json.dumps(member.document["spec"]).replace(member.name, name))
+    wanted.pop("sweep", None)
+    what = difference(wanted, there["spec"]) or "its code, or something that was left out now"
+    return UserError(
+        f"{name} ({describe(member.values)}) is there already, and was sent with another "
+        f"template: {what}. Give the sweep another name, or remove the old one with spotrain sweep "
+        f"{sweep} --delete; its results stay, and the new jobs begin anew.",
         exit_code=CONFLICT,
     )
 

@@ -45,6 +45,8 @@ class Template:
     job: Callable[[str, Values], Object]
     """The job of a name and its values; raises UserError where no such job can be."""
     send_code: Callable[[], None]
+    code: str = ""
+    """Digest of what is sent along; empty: what runs lies in the image, or on this machine."""
 
 
 @contextmanager
@@ -81,6 +83,7 @@ def opened_template(
             jobs=ready.target.jobs,
             job=lambda name, values: ready.job(name, fill(words.script, values, name)),
             send_code=ready.send_code,
+            code=ready.packed.sha256 if ready.packed else "",
         )
 
 
