@@ -11,8 +11,8 @@ import yaml
 
 from spotrain.cli.errors import UserError
 from spotrain.cli.job_view import view
-from spotrain.cli.main import main
-from spotrain.cli.sweep_acts import Words, sort_words
+from spotrain.cli.main import load_verb, main
+from spotrain.cli.sweep_acts import ORDER, TAKEN, Words, sort_words
 from spotrain.cli.sweep_jobs import members
 from spotrain.cli.sweep_results import Result, arranged, headline, ordered, tabulate
 from tests.cli.documents import job
@@ -93,6 +93,10 @@ def test_a_dry_run_writes_every_job_and_sends_none(
         pytest.param("exp1 --stop --sort loss", 2, "beside --stop", id="stop-and-sort"),
         pytest.param("exp1 --delete -o json", 2, "--output means nothing", id="delete-and-form"),
         pytest.param("exp1 --at-most 2 -f", 2, "--follow means nothing", id="limit-and-follow"),
+        pytest.param("exp1 -f -o json", 2, "what is followed is a table", id="follow-and-form"),
+        pytest.param(
+            "exp1 lr=1 --gpus 1 --follow -o name -- t.py", 2, "leave out one", id="send-and-form"
+        ),
         pytest.param("exp1 --at-most 2 --local", 2, "--at-most with --local", id="limit-here"),
         pytest.param("exp1 --at-most 2", 4, "There is none at all", id="limit-unknown"),
         pytest.param("exp1 --delete", 4, "There is none at all", id="delete-unknown"),
@@ -143,6 +147,46 @@ def test_ctrl_c_amid_a_sweep_says_how_many_went_and_the_same_command_sends_the_r
         names = [each["metadata"]["name"] for each in server.jobs]
         assert names[:3] == first
         assert len(set(names)) == len(names) == 4
+
+
+@pytest.mark.parametrize("form", ["json", "yaml", "name"])
+def test_what_is_for_a_program_stands_alone_on_stdout_also_where_jobs_are_sent(
+    form: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with stalling_server("", tmp_path) as (server, environment):
+        words = (*GRID, "-o", form, *SCRIPT)
+        assert types(*words, environment=environment, monkeypatch=monkeypatch) == 0
+        names = [each["metadata"]["name"] for each in server.jobs]
+    told = capsys.readouterr()
+    found = told.out.split() if form == "name" else yaml.safe_load(told.out)
+    assert found == (names if form == "name" else server.jobs)
+    assert f"submitted {names[0]}: lr=0.1 batch=16" in told.err
+    assert "sent 4 jobs of 4" in told.err
+
+
+def test_more_values_keep_the_limit_of_the_sweep_unless_another_one_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = (*GRID[:2], "lr=0.1,0.01,0.001", *GRID[3:])
+    with stalling_server("", tmp_path) as (server, environment):
+        for words, limit in (
+            ((*GRID, "--at-most", "2"), 2),
+            (more, 2),
+            ((*more, "--at-most", "3"), 3),
+        ):
+            sent = types(*words, *SCRIPT, environment=environment, monkeypatch=monkeypatch)
+            assert sent == 0, capsys.readouterr().err
+            assert {each["spec"]["sweep"]["atMost"] for each in server.jobs} == {limit}
+        assert len(server.jobs) == 6
+    assert "sent 2 jobs of 6, 4 were there already, at most 2 at once" in capsys.readouterr().out
+
+
+def test_every_option_that_is_told_of_is_one_of_the_command() -> None:
+    there = {name for each in load_verb("sweep").params for name in each.opts}
+    assert there >= ORDER | frozenset().union(*TAKEN.values())
 
 
 def test_a_refusal_amid_a_sweep_says_how_far_it_came(

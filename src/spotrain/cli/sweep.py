@@ -1,12 +1,12 @@
 """`spotrain sweep`."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
 from spotrain.cli import jobs, output, sweep_watch
+from spotrain.cli.errors import UserError
 from spotrain.cli.interrupts import NO_JOB, told
 from spotrain.cli.options import Context, Format, Local, Namespace, Output
 from spotrain.cli.order import Order
@@ -24,10 +24,10 @@ from spotrain.cli.submit_options import (
 )
 from spotrain.cli.sweep_acts import Act, asked_act, sort_words
 from spotrain.cli.sweep_changes import DELETE, RESUME, STOP, Change, change_all, limit_to
-from spotrain.cli.sweep_jobs import Member, members
 from spotrain.cli.sweep_results import Result, ordered, results_of, tabulate
+from spotrain.cli.sweep_sending import send_sweep
 from spotrain.cli.sweep_template import opened_template, read_combinations
-from spotrain.cli.sweeping import Sending, existing
+from spotrain.cli.sweeping import existing, goes_on
 from spotrain.cli.wording import command as typed
 from spotrain.cli.wording import count
 
@@ -49,7 +49,9 @@ def command(
     gpus: Annotated[int | None, typer.Option(min=1, help="GPUs of each job.")] = None,
     at_most: Annotated[
         int | None,
-        typer.Option(min=1, metavar="JOBS", help="So many hold nodes at once; default: any."),
+        typer.Option(
+            min=1, metavar="JOBS", help="So many hold nodes at once; default: as before, or any."
+        ),
     ] = None,
     list_file: Annotated[
         Path | None,
@@ -91,10 +93,10 @@ def command(
     """
     asked = sort_words(words)
     act = asked_act(asked, typed_options(ctx))
+    if follow and form is not Format.table:
+        raise UserError(f"--follow with -o {form}: what is followed is a table; leave out one.")
     sweep = asked.what
     if act is Act.send:
-        options = (gpus, gpu_type, min_gpus, image, code, env, secret, pool, budget)
-        has_options = any(options) or capacity != "spotThenOnDemand"
         order = Order(
             gpus=gpus or 1,
             gpu_type=gpu_type,
@@ -108,53 +110,22 @@ def command(
             max_dollars=budget,
         )
         combinations = read_combinations(asked, list_file, most=max_jobs)
-        at_most = at_most or (1 if local else None)  # it is one machine
-        with (
-            told(NO_JOB),
-            opened_template(
-                asked,
-                order if gpus or (asked.is_file and has_options) else None,
-                context=context,
-                namespace=namespace,
-                local=local,
-            ) as template,
-        ):
-            planned = members(
-                template.sweep,
-                combinations,
-                template.job,
-                at_most=at_most,
-                code=template.code,
+        place = opened_template(asked, order, context=context, namespace=namespace, local=local)
+        with told(NO_JOB), place as template:
+            send_sweep(
+                template, combinations, at_most=at_most, dry_run=dry_run, local=local, form=form
             )
-            if dry_run:
-                _write(planned, form)
-                return
-            template.send_code()
-            sending = Sending(template.sweep, template.jobs, at_most, local)
-            made = sending.send(planned)
-        sweep = template.sweep
-        if form is Format.table:
-            _tell_sent(sending, len(planned))
-        else:
-            names = [member.name for member in planned]
-            output.answer(made, form, names=names, table=lambda: "")
-        if not follow:
+        if dry_run or not follow:
             return
-        act = Act.follow
-    shows = act in (Act.show, Act.follow)
-    goes_on = f"the jobs of sweep {sweep} go on. Next: {typed('sweep', sweep, local=local)}"
-    untouched = f"no job of sweep {sweep} was touched."
-    with (
-        jobs.opened(context=context, namespace=namespace, local=local) as opened,
-        told(goes_on if shows else untouched),
-    ):
+        act, sweep = Act.follow, template.sweep
+    with jobs.opened(context=context, namespace=namespace, local=local) as opened:
         if act is Act.follow:
-            sweep_watch.follow(sweep, lambda: _look(sweep, opened, local=local), sort=sort)
+            _follow(sweep, opened, sort, local=local)
         elif act is Act.show:
-            _show(_look(sweep, opened, local=local), sort, form)
+            _show(sweep, opened, sort, form, local=local)
         else:
             change = limit_to(at_most) if at_most else CHANGES[act]
-            _change(change, sweep, opened, local=local, dry_run=dry_run)
+            _change(change, sweep, opened, dry_run=dry_run, local=local)
 
 
 def typed_options(ctx: typer.Context) -> list[str]:
@@ -168,48 +139,37 @@ def typed_options(ctx: typer.Context) -> list[str]:
     ]
 
 
-def _write(planned: Sequence[Member], form: Format) -> None:
-    """Exactly what would be sent, one document after the other."""
-    if form is not Format.table:
-        documents = [member.document for member in planned]
-        output.answer(documents, form, names=[m.name for m in planned], table=lambda: "")
-        return
-    import yaml
-
-    print(yaml.safe_dump_all([m.document for m in planned], sort_keys=False), end="")
+def _follow(sweep: str, opened: jobs.Jobs, sort: str, *, local: bool) -> None:
+    with told(goes_on(sweep, local=local)):
+        sweep_watch.follow(sweep, lambda: _look(sweep, opened, local=local), sort=sort)
 
 
-def _tell_sent(sending: Sending, wanted: int) -> None:
-    there = wanted - sending.sent
-    before = f", {there} were there already" if there else ""
-    limit = f", at most {sending.at_most} at once" if sending.at_most else ""
-    show = typed("sweep", sending.sweep, local=sending.local)
-    print(f"sent {count(sending.sent, 'job')} of {wanted}{before}{limit}. Next: {show}")
+def _show(sweep: str, opened: jobs.Jobs, sort: str, form: Format, *, local: bool) -> None:
+    with told(goes_on(sweep, local=local)):
+        found = _look(sweep, opened, local=local)
+        found = ordered(found, sort) if sort else found
+        output.answer(
+            [each.summary() for each in found],
+            form,
+            names=[each.seen.name for each in found],
+            table=lambda: tabulate(found, sort=sort),
+        )
 
 
 def _look(sweep: str, opened: jobs.Jobs, *, local: bool) -> list[Result]:
     return results_of(sweep, existing(sweep, opened, local=local))
 
 
-def _show(found: Sequence[Result], sort: str, form: Format) -> None:
-    found = ordered(found, sort) if sort else found
-    output.answer(
-        [each.summary() for each in found],
-        form,
-        names=[each.seen.name for each in found],
-        table=lambda: tabulate(found, sort=sort),
-    )
-
-
-def _change(change: Change, sweep: str, opened: jobs.Jobs, *, local: bool, dry_run: bool) -> None:
-    found = existing(sweep, opened, local=local)
-    if dry_run:
-        touched = change.touched(found)
-        for each in touched:
-            print(f"would {change.verb} {each.name}")
-        output.say(f"{count(len(touched), 'job')} of sweep {sweep}; nothing was done.")
-        return
-    changed = change_all(change, sweep, found, opened)
+def _change(change: Change, sweep: str, opened: jobs.Jobs, *, dry_run: bool, local: bool) -> None:
+    with told(f"no job of sweep {sweep} was touched."):
+        found = existing(sweep, opened, local=local)
+        if dry_run:
+            touched = change.touched(found)
+            for each in touched:
+                print(f"would {change.verb} {each.name}")
+            output.say(f"{count(len(touched), 'job')} of sweep {sweep}; nothing was done.")
+            return
+        changed = change_all(change, sweep, found, opened)
     after = ""
     if change is not DELETE:
         other = ("--resume",) if change is STOP else ()

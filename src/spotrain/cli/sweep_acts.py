@@ -59,6 +59,22 @@ CHANGES: Final[Mapping[str, Act]] = {
 """Options that are about the jobs that are there."""
 ALONE: Final[Mapping[str, Act]] = {**CHANGES, "--at-most": Act.limit, "--follow": Act.follow}
 """What a name alone asks for with these options; the first that is given counts."""
+ORDER: Final = frozenset(
+    f"--{option}"
+    for option in (
+        "gpus",
+        "gpu-type",
+        "min-gpus",
+        "image",
+        "code",
+        "env",
+        "secret",
+        "pool",
+        "capacity",
+        "budget",
+    )
+)
+"""Options that say what each job is; a job file says that itself."""
 PLACE: Final = frozenset({"--context", "--namespace", "--local"})
 TAKEN: Final[Mapping[Act, frozenset[str]]] = {
     Act.show: PLACE | {"--sort", "--output"},
@@ -83,6 +99,7 @@ def asked_act(words: Words, given: Collection[str]) -> Act:
     if not words.is_name_alone or "--list" in given:
         if changes:
             raise UserError(f"{changes[0]} is about a sweep that is there: give its name alone.")
+        _refuse_half_a_job(words, given)
         return Act.send
     if {"--at-most", "--local"} <= set(given):
         raise UserError(
@@ -94,6 +111,20 @@ def asked_act(words: Words, given: Collection[str]) -> Act:
     if idle := [each for each in given if each not in TAKEN[act]]:
         raise UserError(_told_idle(idle, option, words.what))
     return act
+
+
+def _refuse_half_a_job(words: Words, given: Collection[str]) -> None:
+    """A job is a file, or a script and a size: neither both nor less."""
+    if words.is_file and (words.script or not ORDER.isdisjoint(given)):
+        raise UserError(
+            f"{words.what} says itself what runs, where and how large: leave the script and the "
+            "options of submit out, or give a name in the place of the file."
+        )
+    if not words.is_file and not (words.script and "--gpus" in given):
+        raise UserError(
+            f"a new sweep needs --gpus and a script: spotrain sweep {words.what} KEY=VALUES "
+            "--gpus 1 -- train.py"
+        )
 
 
 def _told_idle(idle: Collection[str], option: str, sweep: str) -> str:

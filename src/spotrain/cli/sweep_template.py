@@ -51,15 +51,10 @@ class Template:
 
 @contextmanager
 def opened_template(
-    words: Words, order: Order | None, *, context: str | None, namespace: str | None, local: bool
+    words: Words, order: Order, *, context: str | None, namespace: str | None, local: bool
 ) -> Iterator[Template]:
     """`order` is what the options say of a script; a file says that itself. Raises UserError."""
     if words.is_file:
-        if words.script or order:
-            raise UserError(
-                f"{words.what} says itself what runs, where and how large: leave the script and "
-                "the options of submit out, or give a name in the place of the file."
-            )
         machine = on_this_machine(None, Path()) if local else in_cluster(context, namespace)
         document = read_job_file(Path(words.what))
         refuse_unusable(document)
@@ -72,11 +67,6 @@ def opened_template(
                 send_code=lambda: None,
             )
         return
-    if not words.script or order is None:
-        raise UserError(
-            f"a new sweep needs --gpus and a script: spotrain sweep {words.what} KEY=VALUES "
-            "--gpus 1 -- train.py"
-        )
     with prepared(order, context=context, namespace=namespace, local=local) as ready:
         yield Template(
             sweep=words.what,
