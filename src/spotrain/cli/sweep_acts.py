@@ -60,19 +60,8 @@ CHANGES: Final[Mapping[str, Act]] = {
 ALONE: Final[Mapping[str, Act]] = {**CHANGES, "--at-most": Act.limit, "--follow": Act.follow}
 """What a name alone asks for with these options; the first that is given counts."""
 ORDER: Final = frozenset(
-    f"--{option}"
-    for option in (
-        "gpus",
-        "gpu-type",
-        "min-gpus",
-        "image",
-        "code",
-        "env",
-        "secret",
-        "pool",
-        "capacity",
-        "budget",
-    )
+    {"--gpus", "--gpu-type", "--min-gpus", "--image", "--code", "--env", "--secret"}
+    | {"--pool", "--capacity", "--budget"}
 )
 """Options that say what each job is; a job file says that itself."""
 PLACE: Final = frozenset({"--context", "--namespace", "--local"})

@@ -1,9 +1,9 @@
-"""The jobs of a sweep: those that are there, and how far a deed has come that is done to each."""
+"""The jobs of a sweep: those that are there, and how far what is done with each has come."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from spotrain.cli.errors import UserError
 from spotrain.cli.interrupts import interrupted, unbroken
@@ -13,8 +13,6 @@ from spotrain.cli.refusals import NotThere
 from spotrain.cli.sweep_jobs import sweep_of
 from spotrain.cli.wording import command
 from spotrain.kinds import Object
-
-LOOK_SECONDS: Final = 0.5
 
 
 @dataclass
