@@ -58,7 +58,8 @@ class StallingServer:
             return 201, made
         if request == f"GET {JOBS.plural}":
             return 200, {"items": self.jobs, "metadata": {"resourceVersion": "1"}}
-        return self._answer_about_one(*request.split(), body)
+        method, name = request.split()
+        return self._answer_about_one(method, name, body)
 
     def _answer_about_one(self, method: str, name: str, body: Object) -> tuple[int, Object]:
         found = [each for each in self.jobs if each["metadata"]["name"] == name]

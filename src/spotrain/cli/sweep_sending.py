@@ -48,12 +48,13 @@ def send_sweep(
         return
     missing = unsent(planned, there)
     template.send_code()
-    tell = partial(print, flush=True) if form is Format.table else output.say
+    is_table = form is Format.table
+    tell: Callable[[str], None] = partial(print, flush=True) if is_table else output.say
     sending = Sending(template.sweep, template.jobs, at_most, local, tell)
     made = sending.send(planned, missing, there)
     with told(goes_on(template.sweep, local=local)):
         tell(_summary(sending, len(missing), len(planned)))
-        if form is not Format.table:
+        if not is_table:
             _tell_documents(made, planned, form)
 
 
