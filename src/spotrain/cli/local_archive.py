@@ -13,6 +13,7 @@ from spotrain.archive.log_reader import EVERYTHING, LogQuery
 from spotrain.archive.records import JobRecord, LogLine
 from spotrain.cli.errors import NOT_FOUND, UserError
 from spotrain.cli.local_jobs import LocalJobs
+from spotrain.job import InvalidDocument
 from spotrain.local.keeper import end_loose_nodes, locked
 from spotrain.local.shelf import NoSuchJob, Shelf
 
@@ -70,7 +71,7 @@ def end_nodes_of_dead_jobs(shelf: Shelf) -> None:
     if all(node.gone_at for node in read_nodes(shelf.archive)):
         return
     for stored in shelf.jobs():
-        with contextlib.suppress(NoSuchJob):
+        with contextlib.suppress(NoSuchJob, InvalidDocument):  # the verbs that show it tell of it
             if not stored.is_run:
                 uid, last_alive = stored.spec()["metadata"]["uid"], stored.last_alive
                 with locked(shelf.archive):

@@ -7,9 +7,9 @@ from datetime import datetime
 import yaml
 
 from spotrain import contract
-from spotrain.cli.local_jobs import LocalJobs
+from spotrain.cli.local_jobs import LocalJobs, unusable
 from spotrain.explain import Explanation, Situation
-from spotrain.job import Pool
+from spotrain.job import InvalidDocument, Pool
 from spotrain.kinds import Object
 from spotrain.local.job_files import NO_OBJECTS, JobFiles, Objects
 from spotrain.local.shelf import Shelf, StoredJob
@@ -60,10 +60,14 @@ def all_nodes_and_pods(shelf: Shelf) -> tuple[list[Object], list[Object]]:
 
 
 def local_pools(shelf: Shelf) -> Iterator[Pool]:
-    """Of all jobs, each with as many nodes as its jobs may have here."""
+    """Of all jobs, each with as many nodes as its jobs may have here. Raises UserError."""
     most: dict[str, int] = {}
     for stored in shelf.jobs():
-        for pool in stored.pools():
+        try:
+            pools = stored.pools()
+        except InvalidDocument as error:
+            raise unusable(error) from None
+        for pool in pools:
             most[pool.name] = most.get(pool.name, 0) + stored.settings().machines
     for pool in shelf.pools():
         yield pool.model_copy(update={"max_nodes": min(pool.max_nodes, most[pool.name])})

@@ -79,6 +79,11 @@ class LocalJobs:
             added = self.shelf.add(document, self.settings)
         except NameTaken:
             raise name_taken(str(document["metadata"]["name"]), WHERE) from None
+        except OSError as error:
+            raise UserError(
+                f"{self.shelf.root}: the job cannot be kept there: {error.strerror}. Make room, or "
+                f"name another folder by {ENV_FOLDER}, and submit it again."
+            ) from None
         try:
             start_engine(added)
         except BaseException:
@@ -91,7 +96,7 @@ class LocalJobs:
         try:
             changed = stored.change(change)
         except InvalidDocument as error:
-            raise UserError(" ".join(str(error).split())) from None
+            raise unusable(error) from None
         if not stored.is_run and not changed["spec"].get("suspend"):
             start_engine(stored)
         return seen(stored)
@@ -129,16 +134,24 @@ class LocalJobs:
 def seen(stored: StoredJob) -> Object:
     """The job as it is: what its engine wrote last is old news once nobody runs it.
 
-    Raises NoSuchJob.
+    Raises NoSuchJob; UserError where a file of it is spoilt.
     """
     is_run = stored.is_run  # before the document: an engine that ends writes first
-    document = stored.document()
+    try:
+        document = stored.document()
+    except InvalidDocument as error:
+        raise unusable(error) from None
     if is_run:
         return document
     if document["metadata"].get("deletionTimestamp"):  # its engine ended before it could see it
         stored.remove()
         raise NoSuchJob(stored.name)
     return without_engine(document)
+
+
+def unusable(error: InvalidDocument) -> UserError:
+    """In one line."""
+    return UserError(" ".join(str(error).split()))
 
 
 def without_engine(document: Object) -> Object:

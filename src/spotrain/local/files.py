@@ -1,7 +1,14 @@
-"""Files that others read while they are written."""
+"""Files that others read, and write, meanwhile."""
 
+import fcntl
+import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from spotrain.job import InvalidDocument
+from spotrain.kinds import Object
 
 
 def replace_file(path: Path, text: str) -> None:
@@ -9,3 +16,21 @@ def replace_file(path: Path, text: str) -> None:
     partial = path.with_suffix(".partial")
     partial.write_text(text)
     os.replace(partial, path)
+
+
+def read_document(path: Path) -> Object:
+    """Raises FileNotFoundError; InvalidDocument where it is spoilt, by a hand or a full disk."""
+    try:
+        document: Object = json.loads(path.read_text())
+    except ValueError as error:
+        found = f"it is no JSON ({error}). Mend it, or remove its folder, and with it the job."
+        raise InvalidDocument(str(path), [("", found)]) from None
+    return document
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Whoever else comes waits."""
+    with path.open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

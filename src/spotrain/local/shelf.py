@@ -6,6 +6,7 @@
                    engine.lock     held by the process that runs the job
                    story.log       what happened, where nobody watched
                    interruptions/  workers that a drill wants taken away
+<root>/jobs.lock                   held while a job is added or removed
 <root>/archive/                    ledger and output of all jobs, also of those that were deleted
 <root>/efs/                        the shared volume of jobs that were given no other
 """
@@ -25,7 +26,7 @@ from typing import Any, Final
 from spotrain import contract
 from spotrain.job import InvalidDocument, Pool, parse_job, parse_pools
 from spotrain.kinds import Object
-from spotrain.local.files import replace_file
+from spotrain.local.files import locked, read_document, replace_file
 from spotrain.local.job_files import STATUS, JobFiles
 from spotrain.local.keeper import close_job
 from spotrain.local.pools import own_pools
@@ -34,6 +35,7 @@ NAMESPACE: Final = "local"
 """Of every job of this machine."""
 MACHINES: Final = 8
 ARCHIVE: Final = "archive"
+LOCK: Final = "jobs.lock"
 
 
 class NameTaken(ValueError):
@@ -100,15 +102,15 @@ class Shelf:
         return found
 
     def add(self, document: Mapping[str, Any], settings: Settings) -> "StoredJob":
-        """A new job, which nobody runs yet.
+        """A new job, which nobody runs yet. It is there when `job.json` is, which comes last.
 
         Raises:
             JobError: it is no usable job.
-            NameTaken: there is one of the name.
+            NameTaken: there is one of the name, which stays as it is.
+            OSError: it cannot be written; there is no such job then.
         """
         name = parse_job(document).name
         added = StoredJob(self.root / "jobs" / name)
-        added.folder.mkdir(parents=True, exist_ok=True)
         metadata = {
             **document["metadata"],
             "namespace": NAMESPACE,
@@ -117,12 +119,13 @@ class Shelf:
             "creationTimestamp": datetime.now(UTC).isoformat(),
         }
         text = json.dumps({**document, "metadata": metadata, "status": None}, indent=2)
-        replace_file(added.folder / "settings.json", json.dumps(asdict(settings), indent=2))
-        try:
-            with added.job_file.open("x") as file:
-                file.write(text)
-        except FileExistsError:
-            raise NameTaken(name) from None
+        self.root.mkdir(parents=True, exist_ok=True)
+        with locked(self.root / LOCK):
+            if added.job_file.exists():
+                raise NameTaken(name)
+            added.folder.mkdir(parents=True, exist_ok=True)
+            replace_file(added.settings_file, json.dumps(asdict(settings), indent=2))
+            replace_file(added.job_file, text)
         return added
 
 
@@ -144,28 +147,34 @@ class StoredJob:
         return self.folder / "job.json"
 
     @property
+    def settings_file(self) -> Path:
+        return self.folder / "settings.json"
+
+    @property
     def status_file(self) -> Path:
         return self.folder / STATUS
 
     def document(self) -> Object:
-        """The job with its status, as the API server would hand it out. Raises NoSuchJob."""
+        """The job with its status, as the API server would hand it out.
+
+        Raises NoSuchJob, InvalidDocument.
+        """
         document = self.spec()
         with contextlib.suppress(FileNotFoundError):
-            document["status"] = json.loads(self.status_file.read_text())
+            document["status"] = read_document(self.status_file)
         return document
 
     def spec(self) -> Object:
-        """The job without its status. Raises NoSuchJob."""
+        """The job without its status. Raises NoSuchJob, InvalidDocument."""
         try:
-            document: Object = json.loads(self.job_file.read_text())
+            return read_document(self.job_file)
         except FileNotFoundError:
             raise NoSuchJob(self.name) from None
-        return document
 
     def settings(self) -> Settings:
-        """Raises NoSuchJob."""
+        """Raises NoSuchJob, InvalidDocument."""
         try:
-            return Settings(**json.loads((self.folder / "settings.json").read_text()))
+            return Settings(**read_document(self.settings_file))
         except FileNotFoundError:
             raise NoSuchJob(self.name) from None
 
@@ -178,10 +187,10 @@ class StoredJob:
         """Apply a merge patch; the process that runs the job sees it in a moment.
 
         Raises:
-            JobError: what would come out is no usable job; nothing was changed.
+            InvalidDocument: what would come out is no usable job; nothing was changed.
             NoSuchJob: it is gone.
         """
-        with _locked(self.folder / "change.lock"):
+        with locked(self.folder / "change.lock"):
             before = self.spec()
             after = merged(before, patch)
             parse_job(after)
@@ -191,10 +200,11 @@ class StoredJob:
 
     def remove(self) -> None:
         """Everything but what it wrote to volumes and what the archive has of it. No process may
-        run it any more. Raises OSError."""
-        with contextlib.suppress(NoSuchJob):
-            close_job(self.archive, self.document(), self.last_alive)
-        shutil.rmtree(self.folder)
+        run it any more. Raises OSError, InvalidDocument."""
+        with locked(self.folder.parents[1] / LOCK):
+            with contextlib.suppress(NoSuchJob):
+                close_job(self.archive, self.document(), self.last_alive)
+            shutil.rmtree(self.folder)
 
     @property
     def last_alive(self) -> datetime:
@@ -238,10 +248,3 @@ def merged(document: Mapping[str, Any], patch: Mapping[str, Any]) -> Object:
         else:
             result[key] = value
     return result
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with path.open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

@@ -1,0 +1,73 @@
+"""Jobs of this machine as folders: added whole or not at all, whoever does so at once."""
+
+import contextlib
+import shutil
+from pathlib import Path
+from queue import Queue
+from threading import Thread
+
+import pytest
+
+from spotrain.cli.errors import UserError
+from spotrain.cli.local_jobs import LocalJobs
+from spotrain.cli.local_run import make_settings
+from spotrain.local.shelf import NameTaken, Settings, Shelf
+from tests.cli.documents import job
+from tests.cli.test_local import Typed, jobs, shelf, typed
+
+__all__ = ["jobs", "shelf", "typed"]
+
+
+def test_a_taken_name_leaves_the_job_that_has_it_as_it_is(shelf: Shelf, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    first = shelf.add(job(), make_settings(shelf, workdir=tmp_path, machines=2))
+    before = first.document(), first.settings()
+    with pytest.raises(NameTaken, match="digits"):
+        shelf.add(job(), make_settings(shelf, workdir=tmp_path / "other", machines=3))
+    assert (first.document(), first.settings()) == before
+
+
+def test_of_those_who_add_a_name_at_once_one_does_and_all_of_it_is_its_own(shelf: Shelf) -> None:
+    taken = Queue[Settings]()
+
+    def add(machines: int) -> None:
+        settings = make_settings(shelf, machines=machines)
+        with contextlib.suppress(NameTaken):
+            shelf.add(job(), settings)
+            taken.put(settings)
+
+    threads = [Thread(target=add, args=(machines,)) for machines in range(1, 9)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert taken.qsize() == 1
+    assert shelf.find("digits").settings() == taken.get()
+
+
+def test_a_full_disk_leaves_no_job_behind(
+    shelf: Shelf, jobs: LocalJobs, typed: Typed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (shelf.root / "jobs" / "digits").mkdir(parents=True)
+    # A link to where nothing can be written stands for the file: the device is always full.
+    (shelf.root / "jobs" / "digits" / "job.partial").symlink_to("/dev/full")
+    with pytest.raises(UserError, match="No space left on device") as caught:
+        jobs.create(job())
+    assert "\n" not in caught.value.message
+    assert shelf.jobs() == []
+    assert typed("list") == 0
+    (shelf.root / "jobs" / "digits" / "job.partial").unlink()
+    shelf.add(job(), make_settings(shelf))
+
+
+@pytest.mark.parametrize("verb", ["list", "delete digits", "gpus", "explain digits"])
+def test_a_spoilt_job_is_one_error_that_names_the_file(
+    verb: str, shelf: Shelf, typed: Typed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    added = shelf.add(job(), make_settings(shelf))
+    added.job_file.write_text("")
+    assert typed(*verb.split()) == 2
+    told = capsys.readouterr().err
+    assert f"{added.job_file} cannot be used: it is no JSON" in told
+    assert told.count("\n") == 1
+    shutil.rmtree(added.folder)  # as it says
