@@ -38,17 +38,20 @@ class LocalArchive(Folder):
         self, name: str, uid: str = "", query: LogQuery = EVERYTHING, *, follow: bool = False
     ) -> Iterator[LogLine]:
         """With `follow` until nobody runs the job any more: then all of it is written."""
-        reader = self.log_reader(self.job(name, uid), query)
+        job = self.job(name, uid)
+        reader = self.log_reader(job, query)
         while True:
-            goes_on = follow and self._is_run(name)
+            goes_on = follow and self._is_run(job)
             yield from reader.read()
             if not goes_on:
                 return
             time.sleep(LOOK_SECONDS)
 
-    def _is_run(self, name: str) -> bool:
-        with contextlib.suppress(NoSuchJob):
-            return self._shelf.find(name).is_run
+    def _is_run(self, job: JobRecord) -> bool:
+        """False too where another job has its name now."""
+        with contextlib.suppress(NoSuchJob, InvalidDocument):
+            stored = self._shelf.find(job.name)
+            return bool(stored.spec()["metadata"]["uid"] == job.uid) and stored.is_run
         return False
 
 

@@ -56,12 +56,17 @@ def lines_of(
     context: str | None,
     namespace: str | None,
     local: bool,
+    uid: str = "",
     worker: int | None = None,
     world: int | None = None,
     follow: bool = False,
 ) -> Iterator[Line]:
     """In time order; with `follow` until the job has ended. Without an archive those of the pods
-    that are still there, and that is said. Raises UserError."""
+    that are still there, and that is said.
+
+    `uid`: of the job that is meant; empty: the newest of the name, and whoever follows means the
+    one that is there now, if there is one. Raises UserError.
+    """
     from spotrain.cli.archive import ArchiveAway
 
     def read(*, of_pods: bool) -> Iterator[Line]:
@@ -69,7 +74,7 @@ def lines_of(
             jobs,
             source,
         ):
-            yield from _lines(jobs, source, name, worker=worker, world=world, follow=follow)
+            yield from _lines(jobs, source, name, uid, worker=worker, world=world, follow=follow)
 
     has_spoken = False
     try:
@@ -87,6 +92,7 @@ def _lines(
     jobs: "Jobs",
     source: "LogSource",
     name: str,
+    uid: str,
     *,
     worker: int | None,
     world: int | None,
@@ -94,22 +100,35 @@ def _lines(
 ) -> Iterator[Line]:
     from spotrain.archive.log_reader import LogQuery
 
-    record = _record(jobs, source, name, wait=follow)
+    if follow and not uid:
+        uid = _uid_of(jobs, name)
+    record = _record(jobs, source, name, uid, wait=follow)
     since, until = window_of(record, world) if world is not None else ("", "")
     query = LogQuery(worker=worker, since=since, until=until)
     for line in source.logs(name, record.job.uid, query, follow=follow and not until):
         yield Line(line.worker, line.line)
 
 
-def _record(jobs: "Jobs", source: "LogSource", name: str, *, wait: bool) -> "JobLedger":
+def _uid_of(jobs: "Jobs", name: str) -> str:
+    """Of the job that is there now; empty: there is none."""
+    from spotrain.cli.refusals import NotThere
+
+    try:
+        return str(jobs.get(name)["metadata"]["uid"])
+    except NotThere:
+        return ""
+
+
+def _record(jobs: "Jobs", source: "LogSource", name: str, uid: str, *, wait: bool) -> "JobLedger":
     """What is written down of the job; with `wait`, when something is."""
     from spotrain.archive.errors import NotFound
 
     while True:
         try:
-            return source.ledger(name)
+            return source.ledger(name, uid)
         except NotFound as error:
             if not wait:
                 raise UserError(str(error), exit_code=NOT_FOUND) from None
-            jobs.get(name)  # it is there: the archive will hear of it
+            if jobs.get(name)["metadata"]["uid"] != uid:  # else the archive will hear of it
+                raise UserError(str(error), exit_code=NOT_FOUND) from None
             time.sleep(LOOK_SECONDS)

@@ -97,7 +97,12 @@ def command(
             if follow:
                 views = map(view, ready.target.jobs.watch(name))
                 lines = lines_of(
-                    name, context=context, namespace=namespace, local=local, follow=True
+                    name,
+                    context=context,
+                    namespace=namespace,
+                    local=local,
+                    uid=made["metadata"]["uid"],
+                    follow=True,
                 )
                 tell_end(follow_job(views, lines), name, local=local)
 
