@@ -1,4 +1,4 @@
-"""Several files in KUBECONFIG are one kubeconfig, as kubectl reads them."""
+"""Which files are the kubeconfig, and what they say together, as kubectl reads them."""
 
 import os
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from spotrain.cli import kubeconfig
 from spotrain.cli.errors import NO_CLUSTER, UserError
 from spotrain.cli.kubeconfig import read_config
 
@@ -32,6 +33,53 @@ def write(
 @pytest.fixture
 def env(monkeypatch: pytest.MonkeyPatch) -> Any:
     return lambda *paths: monkeypatch.setenv("KUBECONFIG", os.pathsep.join(paths))
+
+
+@pytest.fixture
+def pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home folder, in a pod that has a service account."""
+    account = tmp_path / "serviceaccount"
+    account.mkdir()
+    for name in ("token", "namespace", "ca.crt"):
+        (account / name).write_text(name)
+    monkeypatch.setattr(kubeconfig, "SERVICE_ACCOUNT", str(account))
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.mark.parametrize("value", ["{}", ":{}", "{}:"])
+def test_a_file_that_is_named_counts_in_a_pod_too(
+    value: str, pod: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", value.format(write(tmp_path / "a", "one", current="one")))
+    assert read_config(None).cluster.server == "https://a"
+
+
+@pytest.mark.parametrize("value", [None, "", ":"])
+def test_where_none_is_named_it_is_that_of_the_home_folder_before_the_pods_own(
+    value: str | None, pod: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    if value is not None:
+        monkeypatch.setenv("KUBECONFIG", value)
+    assert read_config(None).cluster.server == "https://10.0.0.1:443"
+    pod.mkdir()
+    write(pod / ".kube", "mine", current="mine")
+    assert read_config(None).context_name == "mine"
+    (pod / ".kube" / "config").unlink()
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST")
+    with pytest.raises(UserError, match="names no file, and there is no ~/") as caught:
+        read_config(None)
+    assert caught.value.exit_code == NO_CLUSTER
+
+
+def test_a_single_file_that_is_not_there_is_told(env: Any, tmp_path: Path) -> None:
+    env("", str(tmp_path / "nowhere"))
+    with pytest.raises(UserError, match=f"{tmp_path}/nowhere not found") as caught:
+        read_config(None)
+    assert caught.value.exit_code == NO_CLUSTER
 
 
 def test_contexts_of_all_files_are_there_and_the_first_current_one_counts(

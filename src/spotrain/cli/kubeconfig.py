@@ -5,7 +5,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
-from lightkube.config.kubeconfig import KubeConfig, SingleConfig
+from lightkube.config.kubeconfig import (
+    DEFAULT_KUBECONFIG,
+    SERVICE_ACCOUNT,
+    KubeConfig,
+    SingleConfig,
+)
 from lightkube.config.models import Cluster, User
 from lightkube.core.exceptions import ConfigError
 from yaml import YAMLError
@@ -45,14 +50,25 @@ def _unusable(problem: object) -> UserError:
 
 
 def _read_all() -> KubeConfig:
-    """KUBECONFIG may name several files, as PATH does folders: those that are there count."""
+    """KUBECONFIG may name several files, as PATH does folders: those that are there count. Where
+    it names none it is the file of the home folder, and without that a pod's service account."""
     names = [name for name in os.environ.get("KUBECONFIG", "").split(os.pathsep) if name]
-    if len(names) < 2:
-        return KubeConfig.from_env()
+    if not names:
+        return _read_default()
+    if len(names) == 1:
+        return KubeConfig.from_file(names[0])
     there = [name for name in names if Path(name).expanduser().is_file()]
     if not there:
         raise ConfigError(f"none of the files of KUBECONFIG is there: {', '.join(names)}")
     return merge(KubeConfig.from_file(name) for name in there)
+
+
+def _read_default() -> KubeConfig:
+    if Path(DEFAULT_KUBECONFIG).expanduser().is_file():
+        return KubeConfig.from_file(DEFAULT_KUBECONFIG)
+    if "KUBERNETES_SERVICE_HOST" in os.environ and Path(SERVICE_ACCOUNT, "token").is_file():
+        return KubeConfig.from_service_account(SERVICE_ACCOUNT)
+    raise ConfigError(f"KUBECONFIG names no file, and there is no {DEFAULT_KUBECONFIG}")
 
 
 def merge(configs: Iterable[KubeConfig]) -> KubeConfig:
