@@ -1,8 +1,11 @@
 """`spotrain board` with the real TensorBoard, over jobs of this machine."""
 
+import contextlib
+import errno
 import os
 import sys
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,6 +16,9 @@ from spotrain import contract
 from spotrain.archive.errors import NotFound
 from spotrain.archive.folder import Folder
 from spotrain.archive.records import EventFile, JobLedger
+from spotrain.cli import event_sources
+from spotrain.cli.board import Shown, outputs_of
+from spotrain.cli.errors import UserError
 from spotrain.cli.event_mirror import EventMirror
 from spotrain.cli.event_sources import LocalEvents
 from spotrain.cli.local_jobs import ENV_FOLDER, own_shelf
@@ -99,6 +105,60 @@ def test_without_tensorboard_it_says_what_to_install(
     assert "pip install 'spotrain[tensorboard]'" in capsys.readouterr().err
 
 
+@contextlib.contextmanager
+def shown(shelf: Shelf, runs: Path, *names: str) -> Iterator[Shown]:
+    runs.mkdir()
+    with event_sources.opened(context=None, namespace=None, local=True) as (jobs, open_source):
+        outputs, _ = outputs_of(jobs, names, None, local=True)
+        yield Shown(outputs, open_source, EventMirror(runs), MetricCurves(runs))
+
+
+def test_a_job_that_is_deleted_meanwhile_keeps_its_curves_and_the_others_theirs(
+    shelf: Shelf, tmp_path: Path
+) -> None:
+    shelf.add(job("other"), make_settings(shelf))
+    output = shelf.volume / contract.OUTPUT_DIR
+    write_curve(output / "digits", "loss", {1: 0.5})
+    with shown(shelf, tmp_path / "runs", "digits", "other") as board:
+        assert board.update() == {"digits"}
+        shelf.find("digits").remove()
+        write_curve(output / "digits", "loss", {2: 0.4})
+        write_curve(output / "other", "loss", {1: 0.5})
+        assert board.update() == {"digits", "other"}
+        assert board.mirror.count == 3
+
+
+def test_a_board_of_a_deleted_job_shows_what_it_has_left(shelf: Shelf, tmp_path: Path) -> None:
+    write_curve(shelf.volume / contract.OUTPUT_DIR / "digits", "loss", {1: 0.5})
+    shelf.find("digits").remove()
+    with shown(shelf, tmp_path / "runs", "digits", "never") as board:
+        assert board.update() == {"digits"}
+        assert board.mirror.count == 1
+
+
+def test_where_there_was_never_a_job_the_board_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(ENV_FOLDER, str(tmp_path / "empty"))
+    with pytest.raises(SystemExit) as ended:
+        main(["board", "digits", "--local"])
+    assert ended.value.code == 4
+    assert "there is no job 'digits' on this machine" in capsys.readouterr().err
+    assert not (tmp_path / "empty").exists()
+
+
+def test_where_copies_cannot_be_written_that_is_told_and_the_next_look_goes_on(
+    shelf: Shelf, tmp_path: Path
+) -> None:
+    write_curve(shelf.volume / contract.OUTPUT_DIR / "digits", "loss", {1: 0.5})
+    with shown(shelf, tmp_path / "runs", "digits") as board:
+        (tmp_path / "runs" / "digits").touch()  # where the folder should be
+        with pytest.raises(UserError, match="what digits wrote cannot be copied"):
+            board.update()
+        (tmp_path / "runs" / "digits").unlink()
+        assert board.update() == {"digits"}
+
+
 def events(folder: Path) -> LocalEvents:
     return LocalEvents(folder / "output", Folder(folder / "archive"))
 
@@ -160,6 +220,24 @@ def test_no_name_leads_out_of_the_folder_and_no_size_fills_the_disk(
         mirror.update(Hostile(*files), "digits", "x")
     assert mirror.count == 2
     assert capsys.readouterr().err.count("left out") == 2
+
+
+def test_what_a_full_disk_left_of_a_copy_is_written_over(
+    mirror: EventMirror, tmp_path: Path
+) -> None:
+    class Breaking(LocalEvents):
+        def event_bytes(self, output: str, path: str, begin: int) -> bytes:
+            copy = mirror.folder / "digits" / "a.tfevents"
+            copy.write_bytes(b"on")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    source = events(tmp_path)
+    (source.output / "digits").mkdir(parents=True)
+    (source.output / "digits" / "a.tfevents").write_bytes(b"one two")
+    with pytest.raises(OSError, match="No space left"):
+        mirror.update(Breaking(source.output, source.folder), "digits", "digits")
+    mirror.update(source, "digits", "digits")
+    assert (mirror.folder / "digits" / "a.tfevents").read_bytes() == b"one two"
 
 
 def test_a_folder_that_is_not_there_yet_has_no_files(mirror: EventMirror, tmp_path: Path) -> None:

@@ -43,13 +43,22 @@ class Shown:
         found = set()
         with self.open_source() as source_of:
             for name, output in self.outputs.items():
-                source = source_of(name)
-                if self.mirror.update(source, name, output):
-                    found.add(name)
-                with contextlib.suppress(NotFound):
-                    self.curves.update(name, source.ledger(name).entries)
-                    found.add(name)
+                try:
+                    if self._update_job(source_of(name), name, output):
+                        found.add(name)
+                except OSError as error:
+                    raise UserError(
+                        f"what {name} wrote cannot be copied to this machine: {error}."
+                    ) from None
         return found
+
+    def _update_job(self, source: event_sources.EventSource, name: str, output: str) -> bool:
+        """Whether it has left anything."""
+        is_there = self.mirror.update(source, name, output)
+        with contextlib.suppress(NotFound):
+            self.curves.update(name, source.ledger(name).entries)
+            is_there = True
+        return is_there
 
     @property
     def wording(self) -> str:
@@ -121,9 +130,8 @@ def outputs_of(
             outputs[name] = output_of(jobs.get(name), name)
         except NotThere as error:
             unknown[name] = error
-            if not local:
-                outputs[name] = output_folder(name)  # what it wrote may have stayed
-    if not (outputs or unknown):
+            outputs[name] = output_folder(name)  # what it wrote may have stayed
+    if not outputs:
         raise UserError("whose curves? Name jobs, or a sweep by --sweep.")
     return outputs, unknown
 

@@ -56,6 +56,7 @@ class EventMirror:
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("ab") as copy:
+            copy.truncate(there)  # what a full disk left of an earlier attempt
             while there < file.size and (piece := source.event_bytes(output, file.path, there)):
                 copy.write(piece)
                 there += len(piece)

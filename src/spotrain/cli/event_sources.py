@@ -1,5 +1,6 @@
 """Who has the event files of jobs: the archive of a cluster, or the folders of this machine."""
 
+import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -7,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from spotrain import contract
-from spotrain.archive.errors import ArchiveError
+from spotrain.archive.errors import ArchiveError, NotFound
 from spotrain.archive.event_files import list_event_files, read_event_bytes
 from spotrain.archive.folder import Folder
 from spotrain.archive.records import EventFile, JobLedger
 from spotrain.cli.errors import UserError
 from spotrain.cli.jobs import Jobs
+from spotrain.job import InvalidDocument
 
 if TYPE_CHECKING:
     from spotrain.local.shelf import Shelf
@@ -40,6 +42,8 @@ class LocalEvents:
         return self.folder.ledger(name)
 
     def event_files(self, output: str) -> list[EventFile]:
+        if not self.output.is_dir():
+            raise NotFound(f"there is no folder {self.output}.")
         return list_event_files(self.output, output)
 
     def event_bytes(self, output: str, path: str, begin: int) -> bytes:
@@ -76,13 +80,19 @@ def opened(
 
 @contextmanager
 def _here(shelf: "Shelf") -> Iterator[Callable[[str], EventSource]]:
+    from spotrain.cli.local_jobs import unusable
+    from spotrain.local.shelf import NoSuchJob
+
     def of(name: str) -> EventSource:
-        volumes = shelf.find(name).settings().volumes
-        output = Path(volumes[contract.VOLUME_CLAIM]) / contract.OUTPUT_DIR
-        return LocalEvents(output, Folder(shelf.archive))
+        volume = shelf.volume
+        with contextlib.suppress(NoSuchJob):  # deleted; what it wrote stays
+            volume = Path(shelf.find(name).settings().volumes[contract.VOLUME_CLAIM])
+        return LocalEvents(volume / contract.OUTPUT_DIR, Folder(shelf.archive))
 
     try:
         yield of
+    except InvalidDocument as error:
+        raise unusable(error) from None
     except ArchiveError as error:
         raise UserError(str(error)) from None
     except OSError as error:
