@@ -1,6 +1,8 @@
 """Where the output of a pod's process goes: into a file, or line by line to whoever keeps it."""
 
 import asyncio
+import contextlib
+import logging
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -8,13 +10,18 @@ from typing import IO, Final, Protocol
 
 from spotrain.archive.log_lines import LineSplitter
 
+logger = logging.getLogger(__name__)
+
 READ_BYTES: Final = 65536
+PIPE_BYTES: Final = 1 << 20
+"""The most that Linux lets a pipe hold (pipe(7), pipe-max-size), unless its root says otherwise."""
 STRAGGLER_SECONDS: Final = 1.0
-"""For what is still in the pipe when the process has ended; its end comes at once, unless somebody
-who has left the process group holds it open."""
+"""After the process has ended, for the end of the pipe, which comes at once unless somebody who has
+left the process group holds it open; and for a taker that has no room."""
 
 TakeLines = Callable[[list[str]], Awaitable[None]]
-"""Whole lines, without their line feed; a slow taker holds the process up."""
+"""Whole lines, without their line feed. They are taken before it first waits; it waits for room,
+which holds the process up."""
 
 
 class Output(Protocol):
@@ -22,7 +29,7 @@ class Output(Protocol):
         """What the process writes to; whoever starts it closes this when it has been started."""
 
     async def finish(self) -> None:
-        """The process has ended: returns when all that it wrote has been taken."""
+        """The process has ended: returns when all that it wrote has been taken, room or not."""
 
 
 class FileOutput:
@@ -68,10 +75,27 @@ class PipedOutput:
         try:
             while data := await reader.read(READ_BYTES):
                 await self._hand_on(splitter.feed(data))
+            await self._hand_on(splitter.end())
+        except asyncio.CancelledError:  # by `finish`, which waits no longer
+            if not transport.is_closing():
+                reader.feed_data(_drain(pipe))
+            transport.close()
+            reader.feed_eof()
+            rest = splitter.feed(await reader.read()) + splitter.end()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(0):  # taken at once, and no waiting for room
+                    await self._hand_on(rest)
         finally:
             transport.close()
-            await self._hand_on(splitter.end())
 
     async def _hand_on(self, lines: list[bytes]) -> None:
         if lines:
             await self._take([line.decode(errors="replace").rstrip("\r") for line in lines])
+
+
+def _drain(pipe: IO[bytes]) -> bytes:
+    """What is in it now, which is all that a process that has ended wrote."""
+    found = pipe.read(PIPE_BYTES) or b""
+    if pipe.read(1) != b"":  # not its end
+        logger.warning("what is still printed in the name of a process that has ended is not kept")
+    return found
