@@ -14,9 +14,10 @@ from typing import Any, Final
 
 from spotrain.archive import layout
 from spotrain.archive.ledger_files import LedgerFiles
-from spotrain.archive.log_files import JobLogs, LogBounds
+from spotrain.archive.log_files import JobLogs, LogBounds, drop_logs
 from spotrain.archive.news import Snapshot, read_job
 from spotrain.archive.records import LogLine
+from spotrain.archive.retention import DEFAULT
 from spotrain.ledger.entries import NodeEntry
 
 logger = logging.getLogger(__name__)
@@ -117,6 +118,7 @@ class Keeper:
         with locked(self._folder):
             ledger = LedgerFiles(self._folder, metrics=METRICS)
             end_loose_nodes(ledger, self._uid, last_alive or datetime.now(UTC))
+            forget_old_logs(self._folder, busy=self._uid)
             return ledger
 
     def _write_down(self, what: Snapshot | NodeEntry) -> None:
@@ -136,6 +138,18 @@ def close_job(folder: Path, document: Mapping[str, Any], last_alive: datetime) -
         end_loose_nodes(ledger, snapshot.job.uid, last_alive)
         ledger.keep(snapshot, now)
         ledger.close(snapshot.job)
+
+
+def forget_old_logs(folder: Path, *, busy: str) -> None:
+    """Nothing but jobs runs all the time here, so each makes room when it begins.
+
+    `busy`: uid of the job that is about to write. Another that has ended and still writes its last
+    lines could lose them, if it is the one whose logs go.
+    """
+    try:
+        drop_logs(folder, DEFAULT, frozenset({busy}))
+    except OSError as error:
+        logger.error("old logs cannot be removed: %s; the next job tries again", error)
 
 
 def end_loose_nodes(ledger: LedgerFiles, job_uid: str, at: datetime) -> None:
