@@ -22,8 +22,8 @@ SHOWN = "dev"
 FIRST_LINES = 12
 """Of the tree of resources; its rest is left out."""
 WIDTH = 80
-SHOWN_VERBS = ("submit", "status", "explain", "cost")
-"""Of the session; the rest is on its own page."""
+SHOWN_VERBS = ("init", "submit", "list", "status", "logs", "explain", "cost")
+"""Of the session, from nothing to what it cost; the rest is on its own page."""
 
 
 def page() -> str:
