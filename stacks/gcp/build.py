@@ -100,6 +100,7 @@ def _pool(settings: "GcpSettings", pool: "Pool") -> PoolShape:
         machine_type=machine.name,
         accelerator=machine.accelerator,
         disk_gib=pool.disk_gib,
+        local_ssds=machine.local_ssds,
         compact=pool.compact,
     )
 

@@ -101,7 +101,8 @@ class Pool(Section):
     which jobs with `capacity: spotThenOnDemand` go when spot has nothing; default 0: no twin."""
     disk_gib: Annotated[Whole, Field(ge=50, le=4000)] = 100
     """Root disk in GiB; default 100: a training image with CUDA unpacks to 6 GB (docs/images.md),
-    and the rest is for larger ones and temporary files."""
+    and the rest is for larger ones and temporary files. Machines with A100-80GB or H100 bring disks
+    of their own, 375 GB each, where both lie instead."""
     compact: Flag = False
     """Place the nodes of a zone close to each other, for jobs over several nodes with 4 or 8 GPUs
     each; default false. Fewer places can serve such nodes, and T4 are never placed so. Switching

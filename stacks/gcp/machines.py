@@ -30,6 +30,7 @@ class _Type(Table):
     vcpu: Count
     memory_gib: Count
     gpus: Annotated[int, Field(ge=0)]
+    local_ssds: Annotated[int, Field(ge=0)] = 0
     spot_only: bool = False
 
 
@@ -73,6 +74,8 @@ class Machine:
     gpu_memory_gib: int
     vcpu: int
     memory_gib: int
+    local_ssds: int
+    """Disks that it brings, whether anybody asks for them or not."""
     spot_only: bool
     gets_gpus: bool
     """Its GPUs are attached to it, and billed beside it."""
@@ -146,6 +149,7 @@ def _shapes(name: str, shape: _Type, family: Family) -> list[Machine]:
             gpu_memory_gib=family.gpu_memory_gib,
             vcpu=shape.vcpu,
             memory_gib=shape.memory_gib,
+            local_ssds=shape.local_ssds,
             spot_only=shape.spot_only,
             gets_gpus=bool(family.attached),
         )

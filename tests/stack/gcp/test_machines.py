@@ -4,6 +4,7 @@ import pytest
 
 from stacks.gcp.machines import family_of, machine_catalog
 from stacks.gcp.services import service_catalog, service_prices
+from tests.stack.invariants.gcp_nodes import LOCAL_SSDS
 
 CATALOG = machine_catalog()
 MACHINES = [machine for shapes in CATALOG.shapes.values() for machine in shapes]
@@ -36,6 +37,10 @@ def test_gpus_that_a_machine_gets_are_paid_beside_it() -> None:
         assert price
         gpus = machine.gpus * here["nvidia-tesla-t4"].on_demand
         assert price.on_demand == pytest.approx(here["n1-standard-8"].on_demand + gpus)
+
+
+def test_a_machine_has_the_disks_that_come_with_its_type() -> None:
+    assert {each.name: each.local_ssds for each in MACHINES if each.local_ssds} == LOCAL_SSDS
 
 
 def test_a_model_has_one_size_of_memory() -> None:

@@ -61,6 +61,11 @@ GCP_MUTATIONS = [
         alter(POOL, WORKER, ignore_changes=()),
     ),
     Mutation(
+        "disks_that_come_with_a_machine_are_named",
+        "GKE names them",
+        drop(POOL, "gpu-h100-us-central1-a", "nodeConfig/ephemeralStorageLocalSsdConfig"),
+    ),
+    Mutation(
         "every_gpu_group_brings_its_driver",
         "no driver",
         drop(POOL, WORKER, "nodeConfig/guestAccelerators/0/gpuDriverInstallationConfig"),

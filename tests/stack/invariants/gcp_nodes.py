@@ -9,6 +9,17 @@ from stacks.recorder import Registration
 from tests.stack.invariants.registry import Built, offered_pools, on_gcp, workloads
 
 POOL = "gcp:container/nodePool:NodePool"
+LOCAL_SSDS = {
+    "a2-ultragpu-1g": 1,
+    "a2-ultragpu-2g": 2,
+    "a2-ultragpu-4g": 4,
+    "a2-ultragpu-8g": 8,
+    "a3-highgpu-1g": 2,
+    "a3-highgpu-2g": 4,
+    "a3-highgpu-4g": 8,
+    "a3-highgpu-8g": 16,
+}
+"""Machine type -> disks that it always has; cloud.google.com/compute/docs/disks/local-ssd."""
 EFFECTS = {"NO_SCHEDULE": "NoSchedule"}
 
 
@@ -96,6 +107,17 @@ def every_gpu_group_starts_at_zero_and_keeps_the_autoscalers_size(built: Built) 
             yield f"{pool.name}: a count beside the autoscaler's"
         if "initialNodeCount" not in pool.ignore_changes:
             yield f"{pool.name}: another number to begin with would make it anew"
+
+
+@on_gcp
+def disks_that_come_with_a_machine_are_named(built: Built) -> Iterator[str]:
+    """GKE names them itself otherwise, which the next `pulumi up` takes for a change."""
+    for pool in gpu_pools(built):
+        node = pool.inputs["nodeConfig"]
+        named = node.get("ephemeralStorageLocalSsdConfig", {}).get("localSsdCount", 0)
+        wanted = LOCAL_SSDS.get(node["machineType"], 0)
+        if named != wanted:
+            yield f"{pool.name}: {named} disks, a {node['machineType']} has {wanted}"
 
 
 @on_gcp
