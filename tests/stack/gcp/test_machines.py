@@ -2,6 +2,7 @@
 
 import pytest
 
+from components.gcp.nodes.node_config import node_config
 from stacks.gcp.machines import family_of, machine_catalog
 from stacks.gcp.services import service_catalog, service_prices
 from tests.stack.invariants.gcp_nodes import LOCAL_SSDS
@@ -53,6 +54,13 @@ def test_a_type_is_of_its_family() -> None:
     assert CATALOG.machine("g2-standard-24", 2)
     assert CATALOG.machine("g2-standard-24", 1) is None
     assert CATALOG.machine("g9-standard-24", 1) is None
+
+
+def test_every_manager_takes_the_root_disk_that_nodes_get() -> None:
+    """Machines of the fourth generation take Hyperdisk alone, and would never start."""
+    assert node_config("nodes@example.com")["disk_type"] == "pd-balanced"
+    generations = {family_of(name).partition("-")[0] for name in service_catalog().managers}
+    assert generations <= {"e2", "n2", "n2d", "t2d", "c3", "c3d"}
 
 
 def test_what_costs_the_same_everywhere_is_not_scaled() -> None:
