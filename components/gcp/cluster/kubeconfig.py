@@ -12,6 +12,8 @@ def kubeconfig(*, cluster: str, server: str, authority: str | None) -> str:
     user = {
         "apiVersion": "client.authentication.k8s.io/v1beta1",
         "command": "gke-gcloud-auth-plugin",
+        # Else it asks gcloud, which knows nothing of the login that this program runs with.
+        "args": ["--use_application_default_credentials"],
         "provideClusterInfo": True,
         "interactiveMode": "Never",
         "installHint": "gcloud components install gke-gcloud-auth-plugin",

@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from stacks import schema
 from stacks.clouds import support
 from stacks.gcp.costs import bill
 from stacks.pages.stacks import GCP_QUARRY, config_of, recording_of, settings_of
+from stacks.preview import ROOT
 from stacks.preview_view import numbers_by_type
 from stacks.recorder import MASK, Recording
 
@@ -197,6 +199,20 @@ def test_a_kubeconfig_holds_no_credential(authority: str | None) -> None:
     assert user["user"].keys() == {"exec"}
     (cluster,) = document["clusters"]
     assert ("certificate-authority-data" in cluster["cluster"]) is (authority is not None)
+
+
+def test_the_programs_own_kubeconfig_asks_for_the_login_that_the_program_runs_with() -> None:
+    document = json.loads(kubeconfig(cluster="mine", server="https://x.example", authority=None))
+    exec_ = document["users"][0]["user"]["exec"]
+    assert exec_["args"] == ["--use_application_default_credentials"]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/gcp.md"])
+def test_both_logins_that_a_stack_needs_are_told(page: str) -> None:
+    text = (ROOT / page).read_text()
+    assert {"`gcloud auth application-default login`", "`gcloud auth login`"} <= {
+        word for word in re.findall(r"`gcloud auth [^`]+`", text)
+    }
 
 
 @pytest.mark.parametrize(
