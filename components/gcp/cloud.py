@@ -36,6 +36,8 @@ class NetworkShape:
     pod_cidr: IPv4Network
     service_cidr: IPv4Network
     flow_logs: bool
+    retain: bool
+    """Keep network and subnet when the stack is destroyed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,6 +156,7 @@ class GcpCloud(pulumi.ComponentResource):
             pod_cidr=shape.pod_cidr,
             service_cidr=shape.service_cidr,
             flow_logs=shape.flow_logs,
+            retain=shape.retain,
             after=apis,
         )
         return Network("network", args, self._child)

@@ -44,6 +44,8 @@ def gcp_args(settings: "GcpSettings", tags: Tags) -> GcpCloudArgs:
             pod_cidr=network.pod_cidr,
             service_cidr=network.service_cidr,
             flow_logs=network.flow_logs,
+            # A Filestore never leaves the network that it was made in.
+            retain=settings.storage.retain and settings.storage.server is None,
         ),
         cluster=_cluster(settings),
         managers=ManagersShape(

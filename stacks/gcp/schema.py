@@ -32,7 +32,7 @@ BillingAccount = Annotated[
 
 
 class FileServer(Section):
-    """An NFS server that nodes reach: one that an earlier stack has kept, or any other."""
+    """An NFS server in a network that nodes reach."""
 
     address: str
     """Its address."""
@@ -56,7 +56,8 @@ class Storage(Section):
     data sets belong into the bucket. It is billed whether it is used or not, and only grows."""
     retain: Flag = False
     """Keep file system and bucket when the stack is destroyed; default false: ALL OF IT IS DELETED
-    WITH THE STACK. What was kept is billed, and comes back with `server`."""
+    WITH THE STACK. What was kept is billed. A file system stays in its network, which is kept with
+    it; docs/gcp.md says how to get at it."""
     server: FileServer | None = None
     """An NFS server to use instead of a new Filestore; default none. It stays when the stack goes.
     """

@@ -18,6 +18,8 @@ class NetworkArgs:
     pod_cidr: IPv4Network
     service_cidr: IPv4Network
     flow_logs: bool
+    retain: bool
+    """Whether it outlives the stack, for a file system that does and cannot leave it."""
     after: Sequence[pulumi.Resource]
     """The API that makes networks."""
 
@@ -43,12 +45,13 @@ class Network(pulumi.ComponentResource):
         super().__init__("spotrain:gcp:Network", name, {}, opts)
         self._name, self._args = name, args
         self._child = pulumi.ResourceOptions(parent=self)
+        self._kept = pulumi.ResourceOptions(parent=self, retain_on_delete=args.retain)
         network = gcp.compute.Network(
             f"{name}-vpc",
             auto_create_subnetworks=False,
             routing_mode="REGIONAL",
             opts=pulumi.ResourceOptions.merge(
-                self._child, pulumi.ResourceOptions(depends_on=list(args.after))
+                self._kept, pulumi.ResourceOptions(depends_on=list(args.after))
             ),
         )
         subnet = self._subnet(network)
@@ -75,7 +78,7 @@ class Network(pulumi.ComponentResource):
                 for each, block in ranges.items()
             ],
             log_config=logs if args.flow_logs else None,
-            opts=self._child,
+            opts=self._kept,
         )
 
     def _nat(self, network: gcp.compute.Network) -> gcp.compute.RouterNat:

@@ -93,6 +93,13 @@ def test_a_server_that_is_there_is_used_and_none_is_made(made: Made) -> None:
     assert csi["volumeAttributes"] == {"ip": "10.9.9.9", "volume": "exports/team"}
 
 
+def test_a_network_is_kept_for_a_file_system_in_it_alone(made: Made) -> None:
+    server = {"address": "10.9.9.9", "path": "/exports/team"}
+    _, recording = made(storage={"server": server, "retain": True})
+    (network,) = recording.of_type("gcp:compute/network:Network")
+    assert network.retain_on_delete is False
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="gives folders away, as root alone may")
 def test_root_with_the_right_to_give_away_and_no_other_makes_folders(tmp_path: Path) -> None:
     words = [f"{tmp_path}/shared:0775", f"{tmp_path}/archive:0700"]

@@ -201,4 +201,14 @@ GCP_MUTATIONS = [
         "the file system goes",
         put(CLASS, "storage-files", "reclaimPolicy", "Delete"),
     ),
+    Mutation(
+        "what_a_stack_retains_is_everything_that_the_data_needs",
+        "the file system's network goes",
+        alter("compute/network:Network", "network-vpc", retain_on_delete=False),
+    ),
+    Mutation(
+        "what_a_stack_retains_is_everything_that_the_data_needs",
+        "the subnet of who could still read it goes",
+        alter("compute/subnetwork:Subnetwork", "network-nodes", retain_on_delete=False),
+    ),
 ]
