@@ -31,14 +31,31 @@ BillingAccount = Annotated[
 ]
 
 
+BYTE = r"(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
+Address = Annotated[
+    str,
+    Field(
+        pattern=rf"^({BYTE}\.){{3}}{BYTE}$",
+        json_schema_extra=words(
+            "an IPv4 address, like 10.0.0.2", "the driver takes no name: write the server's address"
+        ),
+    ),
+]
+
+
 class FileServer(Section):
     """An NFS server in a network that nodes reach."""
 
-    address: str
-    """Its address."""
+    address: Address
+    """Its address; the driver that mounts it takes no name."""
     path: Annotated[
         str,
-        Field(pattern=r"^/[^\s]*$", json_schema_extra=words("a path that starts with /")),
+        Field(
+            pattern=r"^/[^\s/]\S*$",
+            json_schema_extra=words(
+                "a path below /, like /vol1", "write the folder that the server exports, not /"
+            ),
+        ),
     ]
     """Exported folder; the stack makes folders `shared` and `archive` in it, as root."""
 

@@ -107,6 +107,22 @@ BROKEN: list[tuple[Mapping[str, object], str, str]] = [
     ),
     (with_pool(name="x" * 21, on_demand_max_nodes=1), "pools[0].on_demand_max_nodes", "at most 30"),
     ({"storage": {"tier": "zonal", "size_gib": 100}}, "storage.size_gib", "at least 1024"),
+    *(
+        (
+            {"storage": {"server": {"address": address, "path": "/vol1"}}},
+            "storage.server.address",
+            "an IPv4 address",
+        )
+        for address in ("files.example", "10.0.0.256", "10.0.0", "10.0.0.2/32", "fd00::2", "")
+    ),
+    *(
+        (
+            {"storage": {"server": {"address": "10.0.0.2", "path": path}}},
+            "storage.server.path",
+            "a path below /",
+        )
+        for path in ("/", "//", "vol1", "/a b")
+    ),
     (
         {"managers": {"machine_type": "e2-micro"}},
         "managers.machine_type",
