@@ -97,6 +97,8 @@ class GpuPool(pulumi.ComponentResource):
                 parent=self,
                 depends_on=list(args.after),
                 ignore_changes=["initialNodeCount"],
+                # The provider would change it in place, or, with a pool of no nodes, say so and not.
+                replace_on_changes=["nodeConfig.machineType"],
                 # Its name is taken until it is gone.
                 delete_before_replace=True,
                 custom_timeouts=longest_change(self.pool.max_nodes),

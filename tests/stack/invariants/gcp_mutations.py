@@ -66,6 +66,11 @@ GCP_MUTATIONS = [
         drop(POOL, "gpu-h100-us-central1-a", "nodeConfig/ephemeralStorageLocalSsdConfig"),
     ),
     Mutation(
+        "a_gpu_group_of_another_machine_type_is_another_group",
+        "the provider's own way",
+        alter(POOL, WORKER, replace_on_changes=()),
+    ),
+    Mutation(
         "every_gpu_group_brings_its_driver",
         "no driver",
         drop(POOL, WORKER, "nodeConfig/guestAccelerators/0/gpuDriverInstallationConfig"),

@@ -121,6 +121,13 @@ def disks_that_come_with_a_machine_are_named(built: Built) -> Iterator[str]:
 
 
 @on_gcp
+def a_gpu_group_of_another_machine_type_is_another_group(built: Built) -> Iterator[str]:
+    for pool in gpu_pools(built):
+        if "nodeConfig.machineType" not in pool.replace_on_changes:
+            yield f"{pool.name}: another machine type has no effect, or half of one"
+
+
+@on_gcp
 def every_gpu_group_brings_its_driver(built: Built) -> Iterator[str]:
     for pool in gpu_pools(built):
         (accelerator,) = pool.inputs["nodeConfig"]["guestAccelerators"]

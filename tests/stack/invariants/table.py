@@ -20,6 +20,8 @@ ABSENT: Mapping[str, Mapping[str, str]] = {
         "workers_of_spot_nodes_get_the_notice_that_jobs_are_told_of": "EKS drains a node that AWS "
         "takes back; no setting of the node decides how long that takes",
         "disks_that_come_with_a_machine_are_named": "EKS fills in nothing that it is not told",
+        "a_gpu_group_of_another_machine_type_is_another_group": "AWS changes no group's types: the "
+        "provider replaces it by itself",
         "every_gpu_group_brings_its_driver": "the image of the nodes has it",
         "no_pod_gets_the_nodes_own_identity": "every_node_answers_imdsv2_one_hop_far",
         "nodes_have_no_public_address_and_boot_what_google_signed": "no_endpoint_is_open_to_the_"
