@@ -14,7 +14,7 @@ TIERS = {
     "basic-hdd": "standard",
     "basic-ssd": "premium",
     "zonal": "zonal",
-    "regional": "enterprise",
+    "regional": "regional",
 }
 """Filestore's word -> the driver's."""
 MADE_IN = "20m"

@@ -80,6 +80,14 @@ def test_shared_tree_and_archive_are_two_folders_of_one_file_system(made: Made) 
     ]
 
 
+@pytest.mark.parametrize("tier", ["zonal", "regional"])
+def test_a_tier_is_asked_of_the_driver_by_its_name(made: Made, tier: str) -> None:
+    """The driver's `enterprise` is another tier, older and dearer."""
+    _, recording = made(storage={"tier": tier, "size_gib": 1024})
+    (kind,) = recording.of_type("kubernetes:storage.k8s.io/v1:StorageClass")
+    assert kind.inputs["parameters"]["tier"] == tier
+
+
 def test_two_folders_of_one_server_are_two_volumes_to_a_node() -> None:
     assert handle("192.0.2.2", "shared") != handle("192.0.2.2", "archive")
 
