@@ -17,8 +17,16 @@ from stacks.problems import Problem, every, suggestion
 if TYPE_CHECKING:
     from stacks.gcp.schema import GcpSettings
 
-SMALLEST_GIB = {"basic-hdd": 100, "basic-ssd": 2560, "zonal": 1024, "regional": 1024}
-"""Tier of Filestore -> the smallest instance; cloud.google.com/filestore/docs/service-tiers."""
+TIB = 1024
+GROWING = (range(TIB, 10 * TIB, 256), range(10 * TIB, 100 * TIB + 1, 2560))
+SIZES_GIB = {
+    "basic-hdd": (range(100, 65_434),),
+    "basic-ssd": (range(2560, 65_434),),
+    "zonal": GROWING,
+    "regional": GROWING,
+}
+"""Tier of Filestore -> the sizes that it is sold in; cloud.google.com/filestore/docs/service-tiers.
+One that is made never passes from one range to the other."""
 
 
 def problems(settings: "GcpSettings") -> Iterator[Problem]:
@@ -65,16 +73,23 @@ def managers_are_of_a_known_type(settings: "GcpSettings") -> Iterator[Problem]:
         )
 
 
-def file_system_is_large_enough(settings: "GcpSettings") -> Iterator[Problem]:
-    storage, smallest = settings.storage, SMALLEST_GIB[settings.storage.tier]
-    if storage.server is None and storage.size_gib < smallest:
-        yield Problem(
-            path="storage.size_gib",
-            value=storage.size_gib,
-            rule=f"at least {smallest} with storage.tier {storage.tier}",
-            reason="Google makes no smaller one, and bills what is made",
-            next_step=f"set storage.size_gib to {smallest}, or storage.tier to basic-hdd",
-        )
+def file_system_has_a_size_that_is_sold(settings: "GcpSettings") -> Iterator[Problem]:
+    storage, sizes = settings.storage, SIZES_GIB[settings.storage.tier]
+    if storage.server is not None or any(storage.size_gib in each for each in sizes):
+        return
+    sold = [f"{each[0]} to {each[-1]}" + _steps(each) for each in sizes]
+    larger = next((gib for each in sizes for gib in each if gib >= storage.size_gib), sizes[-1][-1])
+    yield Problem(
+        path="storage.size_gib",
+        value=storage.size_gib,
+        rule=f"with storage.tier {storage.tier} {', or '.join(sold)}",
+        reason="Google makes no other size, and bills what is made",
+        next_step=f"set storage.size_gib to {larger}, or storage.tier to basic-hdd",
+    )
+
+
+def _steps(sizes: range) -> str:
+    return f" in steps of {sizes.step}" if sizes.step > 1 else ""
 
 
 RULES = (
@@ -85,5 +100,5 @@ RULES = (
     groups_have_a_domain,
     managers_are_of_a_known_type,
     pool_rules.problems,
-    file_system_is_large_enough,
+    file_system_has_a_size_that_is_sold,
 )

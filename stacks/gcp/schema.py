@@ -68,9 +68,10 @@ class Storage(Section):
     `basic-ssd` ($0.30, from 2,560 GiB), `zonal` (faster with its size, $0.25, from 1,024 GiB) or
     `regional` (in three zones, $0.45, from 1,024 GiB). A change makes an empty one: copy what is on
     the old one first."""
-    size_gib: Annotated[Whole, Field(ge=100, le=65_000)] = 100
+    size_gib: Annotated[Whole, Field(ge=100, le=102_400)] = 100
     """Size in GiB; default 100, the smallest that there is, for checkpoints, code and logs: large
-    data sets belong into the bucket. It is billed whether it is used or not, and only grows."""
+    data sets belong into the bucket. `zonal` and `regional` are sold up to 9,984 in steps of 256,
+    and from 10,240 in steps of 2,560; one never grows past 9,984. It is billed whether it is used or not, and only grows."""
     retain: Flag = False
     """Keep file system and bucket when the stack is destroyed; default false: ALL OF IT IS DELETED
     WITH THE STACK. What was kept is billed. A file system stays in its network, which is kept with

@@ -106,7 +106,13 @@ BROKEN: list[tuple[Mapping[str, object], str, str]] = [
         "a zone with a100-80gb: us-east4-c",
     ),
     (with_pool(name="x" * 21, on_demand_max_nodes=1), "pools[0].on_demand_max_nodes", "at most 30"),
-    ({"storage": {"tier": "zonal", "size_gib": 100}}, "storage.size_gib", "at least 1024"),
+    ({"storage": {"tier": "basic-ssd", "size_gib": 2559}}, "storage.size_gib", "2560 to 65433"),
+    ({"storage": {"tier": "basic-hdd", "size_gib": 65_434}}, "storage.size_gib", "100 to 65433"),
+    *(
+        ({"storage": {"tier": tier, "size_gib": size}}, "storage.size_gib", "1024 to 9984 in steps")
+        for tier in ("zonal", "regional")
+        for size in (100, 1023, 1025, 10_000, 10_241, 12_000, 102_399)
+    ),
     *(
         (
             {"storage": {"server": {"address": address, "path": "/vol1"}}},
@@ -155,6 +161,30 @@ def test_it_is_refused_where_it_stands(changes: Mapping[str, object], path: str,
 def test_what_is_wrong_in_two_places_is_told_at_once() -> None:
     paths = {p.path for p in refused({"region": "mars", **with_pool(gpu="rtx4090")})}
     assert paths == {"region", "pools[0].gpu"}
+
+
+@pytest.mark.parametrize(
+    ("tier", "size"),
+    [
+        ("basic-hdd", 100),
+        ("basic-hdd", 65_433),
+        ("zonal", 1024),
+        ("zonal", 1280),
+        ("regional", 9984),
+        ("regional", 10_240),
+        ("zonal", 12_800),
+        ("zonal", 102_400),
+    ],
+)
+def test_a_size_that_google_sells_is_accepted(tier: str, size: int) -> None:
+    document = {**copy.deepcopy(SHIPPED), "storage": {"tier": tier, "size_gib": size}}
+    assert schema.parse(document, source="x")
+
+
+@pytest.mark.parametrize(("size", "next_one"), [(1025, 1280), (10_000, 10_240), (10_241, 12_800)])
+def test_the_next_size_that_google_sells_is_told(size: int, next_one: int) -> None:
+    (problem,) = refused({"storage": {"tier": "zonal", "size_gib": size}})
+    assert f"set storage.size_gib to {next_one}," in problem.next_step
 
 
 @pytest.mark.parametrize("stack", ["gcp", GCP_QUARRY])
