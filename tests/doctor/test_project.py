@@ -175,6 +175,46 @@ def test_no_gpu_in_any_region_is_told_beside_a_region_that_would_have_some(
     assert (found["quota GPUS_ALL_REGIONS"].verdict, found[SPOT_QUOTA].verdict) == (FAIL, PASS)
 
 
+@pytest.mark.parametrize(
+    ("told", "capacity", "metric", "verdict"),
+    [
+        ({"CPUS": 32}, "on-demand", "CPUS", PASS),
+        ({"CPUS": 31}, "on-demand", "CPUS", WARN),
+        ({"CPUS": 3}, "on-demand", "CPUS", FAIL),
+        ({"CPUS": 3, "PREEMPTIBLE_CPUS": 32}, "spot", "PREEMPTIBLE_CPUS", PASS),
+        ({"CPUS": 31, "PREEMPTIBLE_CPUS": 0}, "spot", "CPUS", WARN),
+    ],
+)
+def test_the_vcpus_of_the_machines_are_judged_beside_their_gpus(
+    google: GoogleServer, told: dict[str, float], capacity: str, metric: str, verdict: Verdict
+) -> None:
+    """Eight machines of 4 vCPUs."""
+    google.answers[REGION_PATH] = (200, quotas(NVIDIA_T4_GPUS=8, **told))
+    found = check(google, own(capacity=capacity))[f"quota {metric}"]
+    assert found.verdict is verdict
+    assert "vCPUs in us-central1, 2 in use; t4-spot may want 32" in found.said
+
+
+@pytest.mark.parametrize(("limit", "verdict"), [(1200, PASS), (1199, WARN), (49, FAIL)])
+def test_the_disks_of_all_nodes_are_judged_the_managers_too(
+    google: GoogleServer, limit: int, verdict: Verdict
+) -> None:
+    told = (200, quotas(PREEMPTIBLE_NVIDIA_T4_GPUS=8, SSD_TOTAL_GB=limit))
+    google.answers[REGION_PATH] = told
+    pools = [node_pool(zone) for zone in ZONES]
+    for each in pools:
+        each["config"] |= {"diskSizeGb": 125, "diskType": "pd-balanced"}
+    whole = cluster(*pools)
+    whole["nodePools"][0] |= {
+        "autoscaling": {"enabled": True, "totalMaxNodeCount": 4},
+        "config": {"diskSizeGb": 50, "diskType": "pd-balanced"},
+    }
+    google.answers[CLUSTERS_PATH] = (200, {"clusters": [whole]})
+    found = check(google)["quota SSD_TOTAL_GB"]
+    assert found.verdict is verdict
+    assert "managers, t4-spot may want 1200" in found.said
+
+
 # --- Machines and node pools ----------------------------------------------------------------------
 
 

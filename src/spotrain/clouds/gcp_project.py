@@ -57,7 +57,7 @@ def ask_project(
         quotas=quotas,
         all_regions=ask(lambda api: _by_metric(api, f"projects/{project}").get(ALL_REGIONS)),
         types={
-            (type, zone): ask(partial(_is_sold, project=project, zone=zone, type=type))
+            (type, zone): ask(partial(_vcpus, project=project, zone=zone, type=type))
             for type, zone in markets
         },
         node_pools=ask(lambda api: _node_pools(api, project, server)),
@@ -88,8 +88,9 @@ def _by_metric(google: Google, path: str) -> dict[str, Quota]:
     }
 
 
-def _is_sold(google: Google, *, project: str, zone: str, type: str) -> bool:
-    return machine_of(google, project, zone, type) is not None
+def _vcpus(google: Google, *, project: str, zone: str, type: str) -> int:
+    machine = machine_of(google, project, zone, type)
+    return machine.vcpus if machine else 0
 
 
 def _node_pools(google: Google, project: str, server: str) -> tuple[NodePool, ...]:
@@ -123,6 +124,8 @@ def _node_pool(told: dict[str, Any]) -> NodePool:
         zones=zones,
         max_nodes=most if scaling.get("enabled") else None,
         status=told.get("status", ""),
+        disk_gb=config.get("diskSizeGb") or 0,
+        disk_type=config.get("diskType") or "",
         problems=tuple(_problem(each) for each in told.get("conditions") or ()),
         is_spot=bool(config.get("spot")),
         notice_seconds=_notice(config.get("kubeletConfig") or {}),

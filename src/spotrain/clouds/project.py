@@ -26,6 +26,9 @@ class NodePool:
     """In all of its zones; None: it does not scale by itself."""
     status: str
     """RUNNING, PROVISIONING, RUNNING_WITH_ERROR, ERROR, ..."""
+    disk_gb: int = 0
+    disk_type: str = ""
+    """Of a node's root disk."""
     problems: tuple[str, ...] = ()
     """GCE_STOCKOUT, GCE_QUOTA_EXCEEDED, ... with Google's words."""
     is_spot: bool = False
@@ -41,8 +44,8 @@ class Project:
     """Of the region, by metric. Who may not ask even this is no member of the project."""
     all_regions: Answer[Quota | None]
     """GPUS_ALL_REGIONS."""
-    types: Mapping[tuple[str, str], Answer[bool]]
-    """(machine type, zone) -> is it sold there? Of the pools' types."""
+    types: Mapping[tuple[str, str], Answer[int]]
+    """(machine type, zone) -> its vCPUs; 0 where it is not sold. Of the pools' types."""
     node_pools: Answer[tuple[NodePool, ...]]
     """Of the cluster."""
     images: Mapping[str, Answer[bool]]

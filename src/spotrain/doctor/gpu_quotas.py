@@ -6,7 +6,8 @@ from typing import Final
 
 from spotrain import contract
 from spotrain.clouds.project import Project, Quota
-from spotrain.doctor.finding import Finding, fail, passed, warn
+from spotrain.doctor.draws import Draw, ask_for_more, judge
+from spotrain.doctor.finding import Finding, warn
 from spotrain.job import Pool
 
 METRICS: Final[Mapping[str, str]] = {
@@ -31,14 +32,16 @@ def check_quotas(
     for pool in pools:
         if not pool.gpus_per_node:
             continue
-        quota = find_quota(quotas, pool)
+        quota = find_quota(quotas, METRICS.get(pool.gpu, ""), pool.capacity)
         if quota is None:
             said = f"Compute Engine lists no quota of {pool.capacity} {pool.gpu} in the region."
-            yield warn(f"quota of {pool.name}", said, _console(project))
+            yield warn(f"quota of {pool.name}", said, ask_for_more(project))
         else:
             wanted[quota].append(pool)
     for quota, drawing in wanted.items():
-        yield judge(quota, drawing, where=project.region, fix=_console(project))
+        yield judge(
+            quota, _gpus(drawing), unit="GPUs", where=project.region, fix=ask_for_more(project)
+        )
 
 
 def check_all_regions(
@@ -47,31 +50,18 @@ def check_all_regions(
     """Beside the region's own there is one for all GPUs of a project, which is 0 at first."""
     drawing = [pool for pool in pools if pool.gpus_per_node]
     if quota is not None and drawing:
-        yield judge(quota, drawing, where="all regions", fix=_console(project))
+        yield judge(
+            quota, _gpus(drawing), unit="GPUs", where="all regions", fix=ask_for_more(project)
+        )
 
 
-def find_quota(quotas: Mapping[str, Quota], pool: Pool) -> Quota | None:
+def find_quota(quotas: Mapping[str, Quota], metric: str, capacity: str) -> Quota | None:
     """Spot machines draw on the quota of all machines where the project has none for them."""
-    metric = METRICS.get(pool.gpu, "")
-    of_spot = quotas.get(SPOT + metric) if pool.capacity == contract.CAPACITY_SPOT else None
+    of_spot = quotas.get(SPOT + metric) if capacity == contract.CAPACITY_SPOT else None
     return of_spot if of_spot and of_spot.limit else quotas.get(metric) or of_spot
 
 
-def judge(quota: Quota, pools: Sequence[Pool], *, where: str, fix: str) -> Finding:
-    most = sum(pool.gpus_per_node * pool.max_nodes * len(pool.zones) for pool in pools)
-    least = min(pool.gpus_per_node for pool in pools)
-    names = ", ".join(pool.name for pool in pools)
-    check = f"quota {quota.metric}"
-    said = f"{quota.limit:.0f} GPUs in {where}, {quota.usage:.0f} in use; {names} may want {most}."
-    if quota.limit < least:
-        return fail(check, f"{said} The smallest node has {least}: none can be had.", fix)
-    if quota.limit < most:
-        return warn(check, said, fix)
-    return passed(check, said)
-
-
-def _console(project: Project) -> str:
-    return (
-        "ask for more in the console, IAM & Admin, Quotas; gcloud compute regions describe "
-        f"{project.region} --project {project.id} shows what there is"
-    )
+def _gpus(pools: Sequence[Pool]) -> list[Draw]:
+    return [
+        Draw(pool.name, pool.gpus_per_node, pool.max_nodes * len(pool.zones)) for pool in pools
+    ]

@@ -9,6 +9,7 @@ from spotrain.clouds.project import Project
 from spotrain.doctor.account import check_image, told
 from spotrain.doctor.finding import Finding, fail, passed, warn
 from spotrain.doctor.gpu_quotas import check_all_regions, check_quotas
+from spotrain.doctor.machine_quotas import check_disks, check_vcpus
 from spotrain.doctor.node_pools import check_node_pools
 from spotrain.job import Pool
 
@@ -38,6 +39,10 @@ def check_project(project: Project, pools: Sequence[Pool]) -> Iterator[Finding]:
         lambda quota: check_all_regions(quota, rented, project),
     )
     yield from _types(project, rented)
+    if not isinstance(project.quotas, Refused):
+        yield from check_vcpus(project.quotas, rented, project)
+        if not isinstance(project.node_pools, Refused):
+            yield from check_disks(project.quotas, project.node_pools, project)
     yield from _ask(
         "node pools",
         project.node_pools,
@@ -53,7 +58,7 @@ def _types(project: Project, pools: Sequence[Pool]) -> Iterator[Finding]:
     for pool in pools:
         for zone in pool.zones:
             check = f"machine types of {pool.name}, {zone}"
-            answers = [project.types.get((each, zone), False) for each in pool.instance_types]
+            answers = [project.types.get((each, zone), 0) for each in pool.instance_types]
             refused = next((each for each in answers if isinstance(each, Refused)), None)
             if refused is not None:
                 right = "compute.machineTypes.get (roles/compute.viewer)"
@@ -61,8 +66,8 @@ def _types(project: Project, pools: Sequence[Pool]) -> Iterator[Finding]:
                 continue
             missing = [
                 type
-                for type, is_sold in zip(pool.instance_types, answers, strict=True)
-                if not is_sold
+                for type, vcpus in zip(pool.instance_types, answers, strict=True)
+                if not vcpus
             ]
             yield _sold(check, zone, missing, of=len(pool.instance_types))
 
