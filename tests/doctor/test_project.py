@@ -297,6 +297,14 @@ def test_the_cluster_is_found_by_any_of_its_addresses(google: GoogleServer, serv
     assert f"node pool of t4-spot, {ZONES[0]}" in check(google, server=server)
 
 
+@pytest.mark.parametrize("server", ["https://10.0.0.21", "https://110.0.0.2"])
+def test_an_address_that_holds_another_is_another_cluster(
+    google: GoogleServer, server: str
+) -> None:
+    found = check(google, server=server)["node pools"]
+    assert f"answers at {server}" in found.said
+
+
 def test_a_cluster_of_another_project_is_said_not_to_be_found(google: GoogleServer) -> None:
     found = check(google, server="https://127.0.0.1:6443")["node pools"]
     assert found.verdict is WARN

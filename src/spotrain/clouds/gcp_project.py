@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Final, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from spotrain import contract
 from spotrain.clouds.answers import Answer, Refused
@@ -97,7 +97,7 @@ def _node_pools(google: Google, project: str, server: str) -> tuple[NodePool, ..
     """Of the cluster that answers at `server`."""
     told = google.get("container", f"v1/projects/{project}/locations/-/clusters")
     for cluster in told.get("clusters") or ():
-        if any(address and address in server for address in _addresses(cluster)):
+        if urlsplit(server).hostname in filter(None, _addresses(cluster)):
             return tuple(_node_pool(each) for each in cluster.get("nodePools") or ())
     raise GoogleError("NOT_FOUND", f"no cluster of the project {project} answers at {server}")
 
