@@ -169,6 +169,14 @@ def test_the_project_is_asked_only_once_its_apis_are_on() -> None:
     assert sum("projects/service:Service" in urn for urn in plane.depends_on) == len(apis)
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/gcp.md"])
+def test_the_apis_that_the_provider_itself_asks_are_told_to_be_switched_on_first(page: str) -> None:
+    """It counts every call for this project, the one by which it switches an API on too."""
+    words = " ".join((ROOT / page).read_text().split())
+    apis = "cloudresourcemanager.googleapis.com serviceusage.googleapis.com"
+    assert f"`gcloud services enable {apis} --project " in words
+
+
 def test_labels_are_as_google_takes_them(made: Made) -> None:
     _, recording = made()
     (provider,) = recording.of_type("pulumi:providers:gcp")
