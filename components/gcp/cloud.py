@@ -45,7 +45,7 @@ class GcpCloudArgs:
     project: str
     region: str
     manager_zones: tuple[str, ...]
-    """The first two, as written: managers cannot change theirs without being replaced."""
+    """The first two, as written."""
     network: NetworkShape
     cluster: ClusterShape
     managers: ManagersShape

@@ -141,8 +141,8 @@ class GcpSettings(PlatformSettings):
     """Region of the cloud, such as us-central1. No default: it decides price, latency and law."""
     zones: Annotated[tuple[str, ...], Field(min_length=2)]
     """Zones, such as us-central1-a, at least two; spot capacity differs by zone, so more zones find
-    more of it. The first two hold the managers, the first the control plane (if zonal) and the file
-    system, and stay as long as the cluster; others may come and go. Not every zone has every GPU:
+    more of it. The first two hold the managers. The first holds the control plane (if zonal) and the
+    file system (unless regional), and stays as long as they do; others may come and go. Not every zone has every GPU:
     stacks/gcp/gpus.yaml knows."""
     network: Network
     """The VPC network and who may reach the cluster."""
