@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from components.aws import policies
 from components.aws.nodes import gpu_pool
 from stacks.pages.stacks import GCP_QUARRY, QUARRIES, QUARRY, config_of, recording_of, settings_of
 from stacks.preview import ROOT, run_program
+from stacks.schema import parse
 from stacks.stack_file import stack_names
 from tests.stack.invariants import (
     aws_names,  # noqa: F401
@@ -21,12 +23,29 @@ from tests.stack.invariants import (
     platform,  # noqa: F401
 )
 from tests.stack.invariants.changes import Mutation
-from tests.stack.invariants.mutations import MUTATIONS
+from tests.stack.invariants.mutations import BY_ADDRESS_MUTATIONS, MUTATIONS
 from tests.stack.invariants.registry import AWS, EVERY_CLOUD, GCP, Built
 from tests.stack.invariants.table import ABSENT, COLUMNS
 
 
+GCP_BY_ADDRESS = f"{GCP_QUARRY}-by-address"
+"""The quarry with the other one of two ways to the API; a stack has one of them."""
+
+
+@cache
+def gcp_by_address() -> Built:
+    config = config_of(GCP_QUARRY)
+    config["settings"]["network"]["api_access"] = {"cidrs": ["198.51.100.0/24"]}
+    return Built(
+        name=GCP_BY_ADDRESS,
+        settings=parse(config["settings"], source=GCP_BY_ADDRESS),
+        recording=run_program(ROOT / "__main__.py", GCP_BY_ADDRESS, config),
+    )
+
+
 def built(stack: str) -> Built:
+    if stack == GCP_BY_ADDRESS:
+        return gcp_by_address()
     return Built(name=stack, settings=settings_of(stack), recording=recording_of(stack))
 
 
@@ -42,24 +61,29 @@ ON_A_CLOUD = [
     pytest.param(stack, check, id=f"{check}-{stack}")
     for stack in STACKS
     for check in CHECKS[settings_of(stack).cloud]
-]
+] + [pytest.param(GCP_BY_ADDRESS, check, id=f"{check}-{GCP_BY_ADDRESS}") for check in CHECKS["gcp"]]
 
 
 @pytest.mark.parametrize(("stack", "check"), ON_A_CLOUD)
 def test_it_holds(stack: str, check: str) -> None:
-    assert list(CHECKS[settings_of(stack).cloud][check](built(stack))) == []
+    whole = built(stack)
+    assert list(CHECKS[whole.settings.cloud][check](whole)) == []
 
 
 @pytest.mark.parametrize(
-    ("cloud", "mutation"),
+    ("cloud", "stack", "mutation"),
     [
-        pytest.param(cloud, mutation, id=f"{cloud}: {mutation.invariant}: {mutation.what}")
-        for cloud, mutations in MUTATIONS.items()
-        for mutation in mutations
+        pytest.param(cloud, stack, mutation, id=f"{cloud}: {mutation.invariant}: {mutation.what}")
+        for by_cloud, stacks in (
+            (MUTATIONS, WHOLE),
+            (BY_ADDRESS_MUTATIONS, {"gcp": GCP_BY_ADDRESS}),
+        )
+        for cloud, stack in stacks.items()
+        for mutation in by_cloud[cloud]
     ],
 )
-def test_a_broken_source_is_noticed(cloud: str, mutation: Mutation) -> None:
-    whole = built(WHOLE[cloud])
+def test_a_broken_source_is_noticed(cloud: str, stack: str, mutation: Mutation) -> None:
+    whole = built(stack)
     broken = Built(
         name=whole.name, settings=whole.settings, recording=copy.deepcopy(whole.recording)
     )

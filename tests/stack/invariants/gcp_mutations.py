@@ -7,6 +7,25 @@ WORKER = "gpu-t4-us-central1-a"
 MEMBER, ROLE, BUCKET = ":IAMMember", ":IAMCustomRole", "storage/bucket:Bucket"
 CLASS = ":StorageClass"
 
+ADMITTED = "masterAuthorizedNetworksConfig"
+GCP_BY_ADDRESS_MUTATIONS = [
+    Mutation(
+        "no_endpoint_is_open_to_the_world",
+        "every address is admitted",
+        put(PLANE, "cluster-plane", f"{ADMITTED}/cidrBlocks/0/cidrBlock", "0.0.0.0/0"),
+    ),
+    Mutation(
+        "no_endpoint_is_open_to_the_world",
+        "every machine in Google's cloud is admitted",
+        put(PLANE, "cluster-plane", f"{ADMITTED}/gcpPublicCidrsAccessEnabled", True),
+    ),
+    Mutation(
+        "the_endpoint_is_what_the_stack_file_says",
+        "another block",
+        put(PLANE, "cluster-plane", f"{ADMITTED}/cidrBlocks/0/cidrBlock", "203.0.113.0/24"),
+    ),
+]
+"""What only a stack whose API has an address can break."""
 GCP_MUTATIONS = [
     Mutation(
         "no_gpu_group_spans_zones",
