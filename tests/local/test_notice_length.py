@@ -87,7 +87,7 @@ async def test_an_interruption_with_so_much_notice_loses_no_step(
 async def test_a_save_that_cannot_fit_into_the_notice_is_said_before_the_first_step(
     tmp_path: Path,
 ) -> None:
-    """Saves of 6 s: two of them are more than three quarters of 15 s, and less than of 105 s."""
+    """Saves of 6 s: two of them are more than three quarters of 15 s."""
     job = engine(tmp_path, "--slow-volume", "6", notice_seconds=15, workers=1)
     async with job.running():
         async with asyncio.timeout(HANG_SECONDS):
@@ -98,3 +98,10 @@ async def test_a_save_that_cannot_fit_into_the_notice_is_said_before_the_first_s
     assert re.search(r"a save of \d+ MB took [\d.]+ s; a notice has to hold 2", failed.message)
     assert "of its 15 s a change may take 11 s" in failed.message
     assert not list((tmp_path / "out" / "checkpoints").glob("*.json"))
+
+
+async def test_the_same_save_fits_into_the_longer_notice_and_the_job_trains(tmp_path: Path) -> None:
+    job = engine(tmp_path, "--slow-volume", "6", notice_seconds=105, workers=1)
+    async with job.running():
+        await until_trains(job, size=1, worlds=1)
+        assert not job.status.is_true("Failed")
