@@ -71,7 +71,8 @@ class Storage(Section):
     size_gib: Annotated[Whole, Field(ge=100, le=102_400)] = 100
     """Size in GiB; default 100, the smallest that there is, for checkpoints, code and logs: large
     data sets belong into the bucket. `zonal` and `regional` are sold up to 9,984 in steps of 256,
-    and from 10,240 in steps of 2,560; one never grows past 9,984. It is billed whether it is used or not, and only grows."""
+    and from 10,240 in steps of 2,560; one never grows past 9,984. It is billed whether it is used
+    or not, and only grows."""
     retain: Flag = False
     """Keep file system and bucket when the stack is destroyed; default false: ALL OF IT IS DELETED
     WITH THE STACK. What was kept is billed. A file system stays in its network, which is kept with
@@ -141,9 +142,9 @@ class GcpSettings(PlatformSettings):
     """Region of the cloud, such as us-central1. No default: it decides price, latency and law."""
     zones: Annotated[tuple[str, ...], Field(min_length=2)]
     """Zones, such as us-central1-a, at least two; spot capacity differs by zone, so more zones find
-    more of it. The first two hold the managers. The first holds the control plane (if zonal) and the
-    file system (unless regional), and stays as long as they do; others may come and go. Not every zone has every GPU:
-    stacks/gcp/gpus.yaml knows."""
+    more of it. The first two hold the managers. The first holds the control plane (if zonal) and
+    the file system (unless regional), and stays as long as they do; others may come and go. Not
+    every zone has every GPU: stacks/gcp/gpus.yaml knows."""
     network: Network
     """The VPC network and who may reach the cluster."""
     cluster: Cluster = Cluster()

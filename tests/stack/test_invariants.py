@@ -27,7 +27,6 @@ from tests.stack.invariants.mutations import BY_ADDRESS_MUTATIONS, MUTATIONS
 from tests.stack.invariants.registry import AWS, EVERY_CLOUD, GCP, Built
 from tests.stack.invariants.table import ABSENT, COLUMNS
 
-
 GCP_BY_ADDRESS = f"{GCP_QUARRY}-by-address"
 """The quarry with the other one of two ways to the API; a stack has one of them."""
 

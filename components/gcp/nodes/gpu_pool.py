@@ -97,7 +97,7 @@ class GpuPool(pulumi.ComponentResource):
                 parent=self,
                 depends_on=list(args.after),
                 ignore_changes=["initialNodeCount"],
-                # The provider would change it in place, or, with a pool of no nodes, say so and not.
+                # Left to itself the provider changes it in place, or, without nodes, not at all.
                 replace_on_changes=["nodeConfig.machineType"],
                 # Its name is taken until it is gone.
                 delete_before_replace=True,
@@ -111,8 +111,8 @@ class GpuPool(pulumi.ComponentResource):
         driver = c.NodePoolNodeConfigGuestAcceleratorGpuDriverInstallationConfigArgs(
             gpu_driver_version="DEFAULT"
         )
-        # GKE fills this in by itself for machines that bring disks. Unsaid it would be a difference
-        # from the program, and replace the pool with every `pulumi up`.
+        # GKE fills this in by itself for machines that bring disks. Unsaid it would be a change at
+        # every `pulumi up`, which replaces the pool.
         disks = c.NodePoolNodeConfigEphemeralStorageLocalSsdConfigArgs(
             local_ssd_count=shape.local_ssds
         )

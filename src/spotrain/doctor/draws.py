@@ -23,7 +23,9 @@ def judge(quota: Quota, draws: Sequence[Draw], *, unit: str, where: str, fix: st
     least = min(draw.each for draw in draws)
     names = ", ".join(dict.fromkeys(draw.name for draw in draws))
     check = f"quota {quota.metric}"
-    said = f"{quota.limit:.0f} {unit} in {where}, {quota.usage:.0f} in use; {names} may want {most}."
+    said = (
+        f"{quota.limit:.0f} {unit} in {where}, {quota.usage:.0f} in use; {names} may want {most}."
+    )
     if quota.limit < least:
         return fail(check, f"{said} The smallest node has {least}: none can be had.", fix)
     if quota.limit < most:

@@ -62,6 +62,4 @@ def find_quota(quotas: Mapping[str, Quota], metric: str, capacity: str) -> Quota
 
 
 def _gpus(pools: Sequence[Pool]) -> list[Draw]:
-    return [
-        Draw(pool.name, pool.gpus_per_node, pool.max_nodes * len(pool.zones)) for pool in pools
-    ]
+    return [Draw(pool.name, pool.gpus_per_node, pool.max_nodes * len(pool.zones)) for pool in pools]

@@ -1,4 +1,4 @@
-"""Checks of Compute Engine's quotas beside the GPUs': may the pools have the vCPUs and the disks?"""
+"""Checks of Compute Engine's quotas beside GPUs: may the pools have the vCPUs and the disks?"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

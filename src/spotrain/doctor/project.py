@@ -65,9 +65,7 @@ def _types(project: Project, pools: Sequence[Pool]) -> Iterator[Finding]:
                 yield from _ask(check, refused, right, lambda _: iter(()))
                 continue
             missing = [
-                type
-                for type, vcpus in zip(pool.instance_types, answers, strict=True)
-                if not vcpus
+                type for type, vcpus in zip(pool.instance_types, answers, strict=True) if not vcpus
             ]
             yield _sold(check, zone, missing, of=len(pool.instance_types))
 
