@@ -95,9 +95,10 @@ def _vcpus(google: Google, *, project: str, zone: str, type: str) -> int:
 
 def _node_pools(google: Google, project: str, server: str) -> tuple[NodePool, ...]:
     """Of the cluster that answers at `server`."""
+    host = urlsplit(server).hostname or server
     told = google.get("container", f"v1/projects/{project}/locations/-/clusters")
     for cluster in told.get("clusters") or ():
-        if urlsplit(server).hostname in filter(None, _addresses(cluster)):
+        if host in _addresses(cluster):
             return tuple(_node_pool(each) for each in cluster.get("nodePools") or ())
     raise GoogleError("NOT_FOUND", f"no cluster of the project {project} answers at {server}")
 
