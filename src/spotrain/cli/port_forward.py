@@ -6,22 +6,23 @@ nodes still serve: a websocket for each connection, with the first byte of a mes
 client of HTTP needs, and needs no SPDY.
 """
 
+import asyncio
 import contextlib
 import socket
 import ssl
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
 import httpx2
+from anyio.from_thread import start_blocking_portal
 from lightkube.config import client_adapter
 from lightkube.config.kubeconfig import SingleConfig
 from lightkube.core.exceptions import ConfigError
+from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
-from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
 from spotrain.cli.errors import NO_CLUSTER, NOT_FOUND, UserError
@@ -49,57 +50,67 @@ class PortForward:
             f"{config.cluster.server}/api/v1/namespaces/{namespace}/pods/{pod}/portforward"
             f"?ports={port}"
         )
-        self._open: set[ClientConnection] = set()
 
     @contextmanager
     def listening(self, listener: socket.socket) -> Iterator[None]:
-        """Serve a socket that listens already; all connections end with the context."""
-        accepting = threading.Thread(target=self._accept, args=(listener,), daemon=True)
-        accepting.start()
+        """Serve a socket that listens already; all connections end with the context.
+
+        One thread serves them all: a TLS connection which two threads use at once breaks or falls
+        silent (https://github.com/python/cpython/issues/143756).
+        """
+        with (
+            start_blocking_portal() as portal,
+            portal.wrap_async_context_manager(self._serving(listener)),
+        ):
+            yield
+
+    @asynccontextmanager
+    async def _serving(self, listener: socket.socket) -> AsyncIterator[None]:
+        tasks = set[asyncio.Task[None]]()
+
+        def begin(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.create_task(self._serve(reader, writer))
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+
+        server = await asyncio.start_server(begin, sock=listener)
         try:
             yield
         finally:
-            with contextlib.suppress(OSError):
-                listener.shutdown(socket.SHUT_RDWR)  # wakes who accepts; closing alone does not
-            accepting.join()
-            for connection in list(self._open):
-                connection.close()
+            server.close()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _accept(self, listener: socket.socket) -> None:
-        while True:
-            try:
-                local, _ = listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(local,), daemon=True).start()
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with await self._connect() as remote:
+                await self._pipe(reader, writer, remote)
+        except UserError as error:
+            self.problem = error
+        finally:
+            writer.close()
 
-    def _serve(self, local: socket.socket) -> None:
-        with local:
-            try:
-                with self._connect() as remote:
-                    self._open.add(remote)
-                    try:
-                        self._pipe(local, remote)
-                    finally:
-                        self._open.discard(remote)
-            except UserError as error:
-                self.problem = error
-
-    def _pipe(self, local: socket.socket, remote: ClientConnection) -> None:
-        sending = threading.Thread(target=_send, args=(local, remote), daemon=True)
-        sending.start()
+    async def _pipe(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, remote: ClientConnection
+    ) -> None:
+        sending = asyncio.create_task(_send(reader, remote))
         left = PORT_BYTES  # of the data channel, which begins with the port's number
         said = b""
-        with contextlib.suppress(OSError, ConnectionClosed):
-            for message in remote:
-                assert isinstance(message, bytes)
-                channel, data = message[:1], message[1:]
-                if channel == ERROR:
-                    said += data
-                elif channel == DATA:
-                    skipped = min(left, len(data))
-                    left -= skipped
-                    local.sendall(data[skipped:])
+        try:
+            with contextlib.suppress(OSError, ConnectionClosed):
+                async for message in remote:
+                    assert isinstance(message, bytes)
+                    channel, data = message[:1], message[1:]
+                    if channel == ERROR:
+                        said += data
+                    elif channel == DATA:
+                        skipped = min(left, len(data))
+                        left -= skipped
+                        writer.write(data[skipped:])
+                        await writer.drain()
+        finally:
+            sending.cancel()
         if said[PORT_BYTES:]:
             self.problem = UserError(
                 f"port {self._port} of pod {self._pod} cannot be reached: "
@@ -107,17 +118,16 @@ class PortForward:
                 f"kubectl get pod {self._pod}",
                 exit_code=NO_CLUSTER,
             )
-        with contextlib.suppress(OSError):
-            local.shutdown(socket.SHUT_RDWR)  # wakes who reads of it
-        sending.join()
 
-    def _connect(self) -> ClientConnection:
+    async def _connect(self) -> ClientConnection:
         """Raises UserError."""
         try:
-            return connect(
+            # A program may have to be asked for the token.
+            headers = await asyncio.to_thread(_credentials, self._config, self._url)
+            return await connect(
                 self._url.replace("http", "ws", 1),
                 ssl=self._tls() if self._url.startswith("https") else None,
-                additional_headers=_credentials(self._config, self._url),
+                additional_headers=headers,
                 subprotocols=[PROTOCOL],
                 compression=None,
                 max_size=None,
@@ -157,12 +167,12 @@ class PortForward:
         )
 
 
-def _send(local: socket.socket, remote: ClientConnection) -> None:
+async def _send(reader: asyncio.StreamReader, remote: ClientConnection) -> None:
     """From here to the pod. Nothing tells the pod that this side has said all; it is closed."""
     with contextlib.suppress(OSError, ConnectionClosed):
-        while data := local.recv(PIECE):
-            remote.send(DATA + data)
-    remote.close()
+        while data := await reader.read(PIECE):
+            await remote.send(DATA + data)
+    await remote.close()
 
 
 def _credentials(config: SingleConfig, url: str) -> dict[str, str]:

@@ -5,6 +5,8 @@ jittered pauses, states where the agent stands in its hello, and says again what
 A coordinator that does not lead says so, and the next address is tried at once.
 """
 
+import asyncio
+import contextlib
 import itertools
 import logging
 import random
@@ -16,8 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
-from websockets.sync.client import ClientConnection, connect
 
 from spotrain.coordinator import protocol
 
@@ -28,6 +30,8 @@ MAX_BACKOFF_SECONDS = 1.0
 
 CONNECT_SECONDS = 2.0
 """For one address: that of a node that is gone answers nothing, and the next one may lead."""
+
+Outbox = asyncio.Queue[str | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,9 +65,13 @@ def _port(url: str) -> int:
 
 
 class Client:
-    """Delivers messages both ways on threads of its own.
+    """Delivers messages both ways, on a thread of its own.
 
-    `hello` is asked at every connection, `received` is called with each message, in order.
+    That thread alone reads and writes: a TLS connection which two threads use at once breaks or
+    falls silent (https://github.com/python/cpython/issues/143756).
+
+    `hello` is asked at every connection, `received` is called with each message, in order, and
+    returns at once: meanwhile the coordinator's pings wait.
     """
 
     def __init__(
@@ -78,9 +86,11 @@ class Client:
         self._resolve = resolve
         self._hello = hello
         self._received = received
-        self._connection: ClientConnection | None = None
+        self._outbox: Outbox | None = None
+        """Of the connection that has said hello."""
         self._was_welcome = False
-        self._closing = threading.Event()
+        self._loop = asyncio.new_event_loop()
+        self._closing = asyncio.Event()
         self._thread = threading.Thread(target=self._run, name="coordinator", daemon=True)
 
     def start(self) -> None:
@@ -88,33 +98,47 @@ class Client:
 
     def send(self, message: protocol.FromAgent) -> bool:
         """Whether it was handed to a living connection; the next hello tells the rest."""
-        connection = self._connection
-        if connection is None:
+        outbox = self._outbox
+        if outbox is None:
             return False
         text = protocol.encode(message)
         if len(text) > protocol.MAX_MESSAGE_BYTES:
             logger.error("a %s of %d bytes is too long", type(message).__name__, len(text))
             return False
+        return self._call(lambda: outbox.put_nowait(text))
+
+    def close(self) -> None:
+        """What was handed over is sent before."""
+        self._call(self._begin_to_close)
+        self._thread.join(timeout=5)
+
+    def _call(self, act: Callable[[], None]) -> bool:
+        """In the thread of the connection; False: it has ended."""
         try:
-            connection.send(text)
-        except (ConnectionClosed, OSError):
+            self._loop.call_soon_threadsafe(act)
+        except RuntimeError:
             return False
         return True
 
-    def close(self) -> None:
+    def _begin_to_close(self) -> None:
         self._closing.set()
-        if self._connection is not None:
-            self._connection.close()
-        self._thread.join(timeout=5)
+        if self._outbox is not None:
+            self._outbox.put_nowait(None)
 
     def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._keep_up())
+
+    async def _keep_up(self) -> None:
         pauses = backoff(MAX_BACKOFF_SECONDS)
         while not self._closing.is_set():
             for url, address in self._places():
-                if self._closing.is_set() or self._visit(url, address):
+                if self._closing.is_set() or await self._visit(url, address):
                     pauses = backoff(MAX_BACKOFF_SECONDS)
                     break  # ask anew where the coordinators are
-            self._closing.wait(next(pauses))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(next(pauses)):
+                    await self._closing.wait()
 
     def _places(self) -> Iterator[tuple[str, str]]:
         """Every address behind every name: of several coordinators only one leads."""
@@ -125,11 +149,11 @@ class Client:
             except (OSError, UnicodeError) as error:
                 logger.warning("coordinator %s: %s; trying again", url, error)
 
-    def _visit(self, url: str, address: str) -> bool:
+    async def _visit(self, url: str, address: str) -> bool:
         """Talk to the coordinator there until the connection ends; False: it had no welcome."""
         self._was_welcome = False
         try:
-            self._converse(url, address)
+            await self._converse(url, address)
         except (OSError, TimeoutError, InvalidHandshake, ConnectionClosed) as error:
             name = f"coordinator {url} at {address}"
             logger.warning("%s: %s; trying again", name, _reason(error))
@@ -137,13 +161,14 @@ class Client:
             logger.error("coordinator %s: %s: %s", url, type(error).__name__, error)
         return self._was_welcome
 
-    def _converse(self, url: str, address: str) -> None:
+    async def _converse(self, url: str, address: str) -> None:
         headers = {"Authorization": f"Bearer {self._endpoint.current_token()}"}
-        with connect(
+        tls = self._endpoint.tls(url)
+        async with connect(
             url,
-            address=(address, _port(url)),
-            timeout=CONNECT_SECONDS,
-            ssl=self._endpoint.tls(url),
+            # This waits for no address longer than that; nothing else runs in the loop as yet.
+            sock=socket.create_connection((address, _port(url)), timeout=CONNECT_SECONDS),
+            ssl=tls,
             additional_headers=headers,
             max_size=protocol.MAX_MESSAGE_BYTES,
             ping_interval=1.0,
@@ -152,10 +177,13 @@ class Client:
             proxy=None,
             open_timeout=5.0,
         ) as connection:
-            connection.send(protocol.encode(self._hello()))
-            self._connection = connection
+            await connection.send(protocol.encode(self._hello()))
+            self._outbox = Outbox()
+            if self._closing.is_set():
+                self._outbox.put_nowait(None)
+            sending = asyncio.create_task(_send(connection, self._outbox))
             try:
-                for text in connection:
+                async for text in connection:
                     message = protocol.decode(text, protocol.FROM_COORDINATOR)
                     if isinstance(message, protocol.NotLeader):
                         logger.debug("coordinator %s at %s does not lead", url, address)
@@ -164,7 +192,16 @@ class Client:
                     if message is not None:
                         self._received(message)
             finally:
-                self._connection = None
+                self._outbox = None
+                sending.cancel()
+
+
+async def _send(connection: ClientConnection, outbox: Outbox) -> None:
+    """What is handed over, in order; None ends the connection."""
+    with contextlib.suppress(ConnectionClosed):
+        while (text := await outbox.get()) is not None:
+            await connection.send(text)
+        await connection.close()
 
 
 def _reason(error: Exception) -> str:

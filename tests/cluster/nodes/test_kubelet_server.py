@@ -17,6 +17,7 @@ from spotrain.local.kubelet import Kubelet
 from tests.cluster.cluster import Namespace, request_token
 from tests.cluster.nodes.pods import in_phase, pod, run, until_logged, until_pod
 from tests.cluster.server import ADMIN_TOKEN, ISSUER
+from tests.tls_threads import tls_threads
 
 pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("node")]
 SERVE = "import http.server as h; h.test(h.SimpleHTTPRequestHandler, port=8123, bind='$(IP)')"
@@ -95,7 +96,10 @@ async def test_a_port_of_a_pod_is_reached_through_the_api_server(
                 assert len(big.content) > 100_000
                 return [http.get("/Makefile").status_code, http.get("/nothing").status_code]
 
-    assert await asyncio.to_thread(fetch) == [200, 404]
+    with tls_threads() as threads:
+        assert await asyncio.to_thread(fetch) == [200, 404]
+    assert threads, "the API server is spoken to under TLS"
+    assert {len(each) for each in threads.values()} == {1}
 
     def browse() -> int:
         with local_port() as (listener, port), forward.listening(listener):
