@@ -103,14 +103,15 @@ def command(
         found, unknown = outputs_of(jobs, names or (), sweep, local=local)
         runs = Path(folder) / "runs"
         runs.mkdir()
-        shown = Shown(found, open_, EventMirror(runs), MetricCurves(runs))
-        there = shown.update()
-        for name, error in unknown.items():
-            if name not in there:
-                raise error
-        with running(runs, Path(folder) / "log", port) as board:
-            print(f"{board.address} shows {shown.wording} until Ctrl-C.", flush=True)
-            _keep_up(board, shown)
+        with contextlib.closing(MetricCurves(runs)) as curves:
+            shown = Shown(found, open_, EventMirror(runs), curves)
+            there = shown.update()
+            for name, error in unknown.items():
+                if name not in there:
+                    raise error
+            with running(runs, Path(folder) / "log", port) as board:
+                print(f"{board.address} shows {shown.wording} until Ctrl-C.", flush=True)
+                _keep_up(board, shown)
 
 
 def outputs_of(

@@ -289,7 +289,6 @@ def _check_ledger(ended: Object) -> None:
     assert together == pytest.approx(totals["wantedSeconds"], abs=0.01)
     assert totals["usefulSeconds"] > 0
     assert lost["forming"] > 0
-    assert lost["forming"] > 0
     assert {stay["place"]["pool"] for stay in ledger["stays"]} == {status["offer"]["pool"]}
     print(f"useful {totals['usefulSeconds']:.1f} s of {totals['wantedSeconds']:.1f} s; {lost}")
 
