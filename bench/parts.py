@@ -44,7 +44,7 @@ PARTS: Final = (
         name="command",
         about="how long a person waits for spotrain, beside kubectl",
         module="bench.command",
-        minutes=4,
+        minutes=9,
         needs_cluster=True,
         needs_kubectl=True,
     ),
