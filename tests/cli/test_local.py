@@ -20,15 +20,16 @@ from spotrain import contract
 from spotrain.archive.errors import NotFound
 from spotrain.archive.folder import Folder
 from spotrain.cli.checkpoints import output_of
+from spotrain.cli.errors import CONFLICT, UserError
 from spotrain.cli.job_view import JobView, view
 from spotrain.cli.local_jobs import ENV_FOLDER, LocalJobs, own_shelf
-from spotrain.cli.local_run import make_settings
+from spotrain.cli.local_run import make_settings, run_here
 from spotrain.cli.main import main
 from spotrain.cli.refusals import NotThere, Taken
 from spotrain.controller.status import RUNNING, SUCCEEDED, SUSPENDED
 from spotrain.controller.stored import merge_patch
 from spotrain.kinds import Object
-from spotrain.local.shelf import Shelf, merged
+from spotrain.local.shelf import NoSuchJob, Shelf, merged
 from tests.archive.test_checkpoints import publish
 from tests.cli.documents import job
 from tests.cli.terminal import CTRL_C, terminal
@@ -446,3 +447,19 @@ MAPPINGS = st.dictionaries(st.sampled_from("abc"), DOCUMENTS, max_size=3)
 @given(before=MAPPINGS, after=MAPPINGS)
 def test_a_merge_patch_makes_one_document_of_the_other(before: Object, after: Object) -> None:
     assert merged(before, merge_patch(before, after)) == after
+
+
+def test_of_two_runs_of_a_name_that_begin_at_once_one_is_told_of_the_other(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other's job appears behind the look whether there is one."""
+    shelf.add(job(), make_settings(shelf))
+
+    def find(_shelf: Shelf, name: str) -> None:
+        raise NoSuchJob(name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Shelf, "find", find)
+        with pytest.raises(UserError, match="digits already runs on this machine") as refused:
+            run_here(job(), make_settings(shelf))
+    assert refused.value.exit_code == CONFLICT

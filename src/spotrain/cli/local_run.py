@@ -21,6 +21,7 @@ from spotrain.local.service import run_job
 from spotrain.local.shelf import (
     MACHINES,
     AlreadyRun,
+    NameTaken,
     NoSuchJob,
     Settings,
     Shelf,
@@ -125,6 +126,8 @@ def _add(shelf: Shelf, document: Mapping[str, Any], settings: Settings) -> Store
         return shelf.add(document, settings)
     except InvalidDocument as error:
         raise UserError(" ".join(str(error).split())) from None
+    except NameTaken:  # by another that has just begun
+        raise _is_run(job.name) from None
 
 
 def _is_run(name: str) -> UserError:

@@ -12,6 +12,7 @@ from spotrain.clouds import gcp_api
 from spotrain.clouds.gcp_api import Google, GoogleError
 from spotrain.clouds.gcp_skus import Machine, Rates, read_rates, usd_per_hour
 from spotrain.clouds.prices import RefreshError
+from spotrain.clouds.project import LOG_IN
 from spotrain.clouds.zones import gcp_region
 from spotrain.job import Pool
 from spotrain.ledger.prices import Quote
@@ -25,7 +26,7 @@ STEPS: Final = {
     "RESOURCE_EXHAUSTED": "the next run asks again",
     "UNAUTHENTICATED": f"check the Workload Identity of {IDENTITY}",
     "NoCredentials": f"check the Workload Identity of {IDENTITY}; outside of a cluster, log in: "
-    "gcloud auth application-default login",
+    f"{LOG_IN}",
     "Unreachable": "the next run asks again; if none succeeds, check the way from the pod to "
     "googleapis.com",
     "UNAVAILABLE": "the next run asks again",

@@ -23,7 +23,6 @@ BUSY: Final = (429, 500, 502, 503, 504)
 TRIES: Final = 4
 LIMITS: Final = ("rateLimitExceeded", "userRateLimitExceeded")
 """Compute Engine says with a 403 that one asks too often."""
-LOG_IN: Final = "gcloud auth application-default login"
 Document = dict[str, Any]
 
 

@@ -13,6 +13,7 @@ from typing import Final
 from spotrain.clouds import gcp, gcp_api
 from spotrain.clouds.answers import NotInterrupted
 from spotrain.clouds.gcp_api import Google, GoogleError
+from spotrain.clouds.project import LOG_IN
 
 RIGHTS: Final = "compute.instances.get and compute.instances.simulateMaintenanceEvent"
 START_SECONDS: Final = 120.0
@@ -97,7 +98,7 @@ def _told() -> Iterator[None]:
         steps = {
             "PERMISSION_DENIED": f"ask for {RIGHTS}",
             "NOT_FOUND": "kubectl get nodes: it may be gone already",
-            **dict.fromkeys(("NoCredentials", "UNAUTHENTICATED"), gcp_api.LOG_IN),
+            **dict.fromkeys(("NoCredentials", "UNAUTHENTICATED"), LOG_IN),
         }
         step = steps.get(error.code, "see the message")
         said = str(error).rstrip(".")

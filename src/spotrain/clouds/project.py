@@ -2,8 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from spotrain.clouds.answers import Answer
+
+LOG_IN: Final = "gcloud auth application-default login"
+"""By which a program may ask Google with a person's rights; gcloud itself has another login."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Final
 
 from spotrain.clouds.answers import Refused
-from spotrain.clouds.project import Project
+from spotrain.clouds.project import LOG_IN, Project
 from spotrain.doctor.account import check_image, told
 from spotrain.doctor.finding import Finding, fail, passed, warn
 from spotrain.doctor.gpu_quotas import check_all_regions, check_quotas
@@ -13,7 +13,6 @@ from spotrain.doctor.machine_quotas import check_disks, check_vcpus
 from spotrain.doctor.node_pools import check_node_pools
 from spotrain.job import Pool
 
-LOG_IN: Final = "gcloud auth application-default login"
 _ask: Final = partial(told, cloud="Google Cloud", naming="--project")
 
 
