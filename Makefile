@@ -84,7 +84,7 @@ clean:           ## remove what the targets made
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "spotrain needs Python 3.11 or newer, $(PYTHON) is older. Next: make PYTHON=python3.11 ..." >&2; exit 1; }
-	@echo "Installing into .venv, once: about 6 GB, most of it PyTorch ..."
+	@echo "Installing into .venv, once: about 7 GB, most of it PyTorch ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@grep -A 40 '^uv==' requirements.lock | awk 'NR > 1 && !/^ /{exit} {print}' > .venv/uv.lock
 	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r .venv/uv.lock

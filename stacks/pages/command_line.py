@@ -22,7 +22,7 @@ do next.
 | exit code | means |
 | --- | --- |
 | 0 | done |
-| 1 | the job or the drill failed |
+| 1 | the job, the drill or a check (`doctor`, `checkpoints --verify`) failed |
 | 2 | wrong usage, or what was asked for cannot be |
 | 3 | no cluster, or no right to do this in it |
 | 4 | there is no such job |

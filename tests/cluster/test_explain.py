@@ -230,7 +230,7 @@ async def test_the_verb_speaks_to_people_and_to_programs(
     assert said.code == 0, said.err
     *paragraph, _, command = said.out.splitlines()
     assert "manifest unknown" in " ".join(paragraph)
-    assert command == f"Next: kubectl -n {placing.namespace} edit elasticjob digits"
+    assert command == f"Next: {row.next.replace('-n jobs', f'-n {placing.namespace}')}"
     assert max(map(len, paragraph)) <= 80
     told = (await researcher.types("explain", "digits", "-o", "json")).document
     assert isinstance(told, dict)

@@ -75,7 +75,7 @@ def test_a_job_that_has_cost_its_budget_lets_its_workers_save_and_says_so() -> N
     assert (event.type, event.reason) == ("Warning", "BudgetExceeded")
     assert event.message == (
         "the job has cost about $0.54, and spec.budget.maxDollars is 0.5: its workers save and "
-        "leave. To go on from there, raise spec.budget.maxDollars."
+        "leave. To go on from there: spotrain resume digits --budget USD."
     )
 
 
@@ -117,7 +117,7 @@ def test_a_budget_that_was_raised_too_little_is_told_with_what_it_has_cost_by_no
     plan = reconcile(more, before, after(HOUR + 60))
     (event,) = plan.events
     assert "about $0.55, and spec.budget.maxDollars is 0.52" in event.message
-    assert event.message.endswith("raise spec.budget.maxDollars and set spec.suspend to false.")
+    assert event.message.endswith("spotrain resume digits --budget USD.")
     assert reconcile(more, replace(before, status=plan.status), after(HOUR + 120)).events == ()
 
 

@@ -49,11 +49,12 @@ fix; the exit code is 1 when one fails. What you may not read or ask is a warnin
 right. `--no-cloud` leaves the cloud account out.
 
 In the cluster: who you are and whether you may create jobs; the clocks; the job definition and
-whether it is as new as your `spotrain`; the controller; pools and the age of prices; the
-autoscaler and its group of each pool and zone; the shared volume's claim; the GPU plugin.
+whether it is as new as your `spotrain`; the controller; the archive; pools and the age of prices;
+the autoscaler and its group of each pool and zone; the shared volume's claim; the GPU plugin.
 `spotrain doctor --local` looks at Python, PyTorch, disk, memory and ports of this machine.
 
-In the account, with the credentials of your AWS profile, for a pool of at most 64 vCPUs in two
+On Google Cloud the project is asked for its quotas of GPUs, vCPUs and disks, for machine types, for the
+notice of each node pool, and for the images. In an AWS account, with the credentials of your profile, for a pool of at most 64 vCPUs in two
 zones:
 
 | situation | check | verdict | what it says | next |

@@ -59,7 +59,10 @@ def running(**options: object) -> Scene:
 STATUS: Final = "spotrain status digits"
 LOGS: Final = "spotrain logs digits"
 WORKER: Final = f"{LOGS} --worker 0"
-EDIT: Final = "kubectl -n jobs edit elasticjob digits"
+EDIT: Final = (
+    "spotrain stop digits && kubectl -n jobs edit elasticjob digits && spotrain resume digits"
+)
+AFFORD: Final = "spotrain resume digits --budget USD"
 
 
 # --- Nobody is there ------------------------------------------------------------------------------
@@ -918,8 +921,8 @@ def over_budget(*, suspend: bool = False) -> Scene:
 @situation(
     "it has cost what it may",
     "BudgetExceeded",
-    says=("has cost about $0.36", "spec.budget.maxDollars is 0.05", "raise"),
-    next=EDIT,
+    says=("has cost about $0.36", "spec.budget.maxDollars is 0.05"),
+    next=AFFORD,
 )
 def _() -> Scene:
     return over_budget()
@@ -929,8 +932,8 @@ def _() -> Scene:
     "it has cost what it may, and is suspended too",
     "BudgetExceeded",
     "Suspended",
-    says=("set spec.suspend to false", "costs nothing"),
-    next=EDIT,
+    says=("--budget USD", "costs nothing"),
+    next=AFFORD,
 )
 def _() -> Scene:
     return over_budget(suspend=True)

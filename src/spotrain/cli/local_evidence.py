@@ -83,6 +83,6 @@ def here(found: Explanation) -> Explanation:
 
 def _here(command: str, job: str) -> str:
     """What needs kubectl in a cluster is in the job's own description here."""
-    if not command.startswith("spotrain "):
+    if "kubectl " in command:
         return f"spotrain describe {job} --local"
     return command if "--help" in command else f"{command} --local"

@@ -59,9 +59,8 @@ def _spending(observed: Observed, now: datetime) -> tuple[float, float]:
 
 
 def _message(job: ElasticJob, usd: float) -> str:
-    resume = " and set spec.suspend to false" if job.suspend else ""
     return (
         f"the job has cost about ${usd:.2f}, and spec.budget.maxDollars is "
-        f"{job.budget.max_dollars:g}: its workers save and leave. To go on from there, raise "
-        f"spec.budget.maxDollars{resume}."
+        f"{job.budget.max_dollars:g}: its workers save and leave. To go on from there: spotrain "
+        f"resume {job.name} --budget USD."
     )

@@ -81,7 +81,7 @@ def _of_word(case: Case, word: ScaleUp) -> Cause:
             gravity=case.unless_it_trains(Gravity.BLOCKED),
             said=f"A worker asks for more than any node of its place has. The autoscaler: {said} "
             "Lower its requests, or name another GPU type.",
-            command=case.kubectl(f"edit elasticjob {case.name}"),
+            command=case.correction,
         )
     return Cause(
         reason="NoNodeGroup",

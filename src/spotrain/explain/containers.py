@@ -29,7 +29,7 @@ def find_unstarted_containers(case: Case) -> Iterator[Cause]:
                 said=f"The container of {pod.name} cannot be started: "
                 f"{ended(case.waiting(pod))} Correct the template's command, or the "
                 "image.",
-                command=case.kubectl(f"edit elasticjob {case.name}"),
+                command=case.correction,
             )
             return
         sandbox = case.told_of(pod, "FailedCreatePodSandBox")

@@ -55,7 +55,7 @@ def find_full_disks(case: Case) -> Iterator[Cause]:
             gravity=case.blocked,
             said=f"Its node put a worker out: {ended(told)} Write large files to the shared volume "
             "or an emptyDir of known size, not into the container.",
-            command=case.kubectl(f"edit elasticjob {case.name}"),
+            command=case.correction,
         )
 
 
@@ -108,5 +108,5 @@ def _out_of_memory(case: Case, pod: PodView) -> Cause:
         gravity=Gravity.BLOCKED if not case.trains else Gravity.NOTED,
         said=f"{pod.name} used more memory than its limit{most} and was killed; the next try needs "
         "as much. Raise the limit (/dev/shm counts in it), or use fewer data loader workers.",
-        command=case.kubectl(f"edit elasticjob {case.name}"),
+        command=case.correction,
     )

@@ -52,7 +52,7 @@ def find_suspension(case: Case) -> Iterator[Cause]:
             reason=condition.reason,
             gravity=Gravity.BLOCKED,
             said=f"The controller has stopped it: {ended(condition.message)}",
-            command=case.kubectl(f"edit elasticjob {case.name}"),
+            command=f"spotrain resume {case.name} --budget USD",
         )
     if case.job is not None and case.job.suspend:
         leaving = sum(pod.phase in ("Pending", "Running") for pod in case.pods)

@@ -79,7 +79,6 @@ def _pull_fault(case: Case, pod: PodView) -> Cause:
     event = case.told_of(pod, "Failed")
     waiting = case.waiting(pod)
     told = event.message if event and "pull" in event.message.lower() else waiting
-    edit = case.kubectl(f"edit elasticjob {case.name}")
     if pod.waits_for == "InvalidImageName":
         fault = _Fault("ImageNameInvalid", (), "That is no image's name: correct it.")
     else:
@@ -90,7 +89,7 @@ def _pull_fault(case: Case, pod: PodView) -> Cause:
         reason=fault.reason,
         gravity=case.blocked,
         said=f"The image {_image(case, pod)} cannot be pulled: {ended(told)} {fault.step}",
-        command=edit,
+        command=case.correction,
     )
 
 

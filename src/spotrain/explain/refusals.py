@@ -45,7 +45,7 @@ def find_invalid_spec(case: Case) -> Iterator[Cause]:
             reason=INVALID_SPEC,
             gravity=Gravity.BLOCKED,
             said=f"Its spec cannot be used; nothing is done with it until it is corrected: {said}",
-            command=case.kubectl(f"edit elasticjob {case.name}"),
+            command=case.correction,
         )
 
 
@@ -73,7 +73,7 @@ def find_turn(case: Case) -> Iterator[Cause]:
     steps = {
         PLACE_TAKEN: (Gravity.WAITING, "spotrain list"),
         RESEARCHER_LIMIT: (Gravity.WAITING, "spotrain list"),
-        RESEARCHER_LIMIT_TOO_LOW: (Gravity.BLOCKED, case.kubectl(f"edit elasticjob {case.name}")),
+        RESEARCHER_LIMIT_TOO_LOW: (Gravity.BLOCKED, case.correction),
         SWEEP_LIMIT: (Gravity.WAITING, f"spotrain sweep {sweep}"),
         OFFER_GONE: (Gravity.WAITING, f"spotrain stop {case.name}"),
     }
@@ -98,7 +98,7 @@ def find_refused_pods(case: Case) -> Iterator[Cause]:
             reason=FAILED_CREATE,
             gravity=case.blocked,
             said=f"The cluster refuses its pods: {ended(refusal)}",
-            command=case.kubectl(f"edit elasticjob {case.name}"),
+            command=case.correction,
         )
 
 

@@ -151,6 +151,13 @@ class Case:
     def kubectl(self, words: str) -> str:
         return f"kubectl -n {self.namespace} {words}"
 
+    @property
+    def correction(self) -> str:
+        """How its template is changed, which cannot be done under running workers."""
+        edit, go_on = self.kubectl(f"edit elasticjob {self.name}"), f"spotrain resume {self.name}"
+        is_stopped = bool((self.raw.job.get("spec") or {}).get("suspend"))
+        return " && ".join((*([] if is_stopped else [f"spotrain stop {self.name}"]), edit, go_on))
+
 
 def trainer(spec: Object) -> Object:
     """The container that trains, in a pod's spec."""
