@@ -133,6 +133,8 @@ def test_what_nothing_tells_of_later_is_entered_at_once_and_a_node_soon() -> Non
     assert enter_by((homeless,), there(pod(0, "Pending", node=None)), NOW) is None
     bound = there(pod(0, "Pending", scheduled_at=after(-5)))
     assert enter_by((homeless,), bound, NOW) == after(10)
+    undated = there(pod(0, "Pending", scheduled_at=None, created_at=after(-9)))
+    assert {enter_by((homeless,), undated, after(s)) for s in (0, 60)} == {after(6)}
     assert enter_by((), bound, NOW) == NOW
     assert enter_by((homeless,), there(), NOW) == NOW
     assert enter_by((homeless,), there(pod(0, "Failed")), NOW) == NOW

@@ -31,7 +31,7 @@ def enter_by(stays: tuple[StayEntry, ...], observed: Observed, now: datetime) ->
     if there - known or held - living:
         return now
     homeless = {stay.uid for stay in stays if stay.scheduled_at is None}
-    got = [pod.scheduled_at or now for pod in observed.pods if pod.node and pod.uid in homeless]
+    got = [p.scheduled_at or p.created_at for p in observed.pods if p.node and p.uid in homeless]
     return min(got) + timedelta(seconds=NODE_SECONDS) if got else None
 
 
