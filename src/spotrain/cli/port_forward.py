@@ -10,11 +10,13 @@ import asyncio
 import contextlib
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterator
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Final, TypeVar
 
 import httpx2
 from anyio.from_thread import start_blocking_portal
@@ -27,10 +29,12 @@ from websockets.typing import Subprotocol
 
 from spotrain.cli.errors import NO_CLUSTER, NOT_FOUND, UserError
 
+T = TypeVar("T")
 PROTOCOL: Final = Subprotocol("v4.channel.k8s.io")
 DATA, ERROR = b"\0", b"\1"
 PORT_BYTES: Final = 2
 OPEN_SECONDS: Final = 15.0
+CLOSE_SECONDS: Final = 1.0
 PIECE: Final = 1 << 16
 
 
@@ -84,8 +88,11 @@ class PortForward:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            async with await self._connect() as remote:
+            remote = await self._connect()
+            try:
                 await self._pipe(reader, writer, remote)
+            finally:
+                await _close(remote)
         except UserError as error:
             self.problem = error
         finally:
@@ -122,8 +129,7 @@ class PortForward:
     async def _connect(self) -> ClientConnection:
         """Raises UserError."""
         try:
-            # A program may have to be asked for the token.
-            headers = await asyncio.to_thread(_credentials, self._config, self._url)
+            headers = await _apart(lambda: _credentials(self._config, self._url))
             return await connect(
                 self._url.replace("http", "ws", 1),
                 ssl=self._tls() if self._url.startswith("https") else None,
@@ -132,7 +138,7 @@ class PortForward:
                 compression=None,
                 max_size=None,
                 open_timeout=OPEN_SECONDS,
-                close_timeout=1.0,
+                close_timeout=CLOSE_SECONDS,
             )
         except InvalidStatus as error:
             raise self._refused(error.response.status_code, error.response.body) from None
@@ -172,7 +178,32 @@ async def _send(reader: asyncio.StreamReader, remote: ClientConnection) -> None:
     with contextlib.suppress(OSError, ConnectionClosed):
         while data := await reader.read(PIECE):
             await remote.send(DATA + data)
-    await remote.close()
+    await _close(remote)
+
+
+async def _close(remote: ClientConnection) -> None:
+    """Within a second, also where the other side reads no more: a goodbye waits for room first."""
+    try:
+        async with asyncio.timeout(CLOSE_SECONDS):
+            await remote.close()
+    except TimeoutError:
+        remote.transport.abort()
+
+
+async def _apart(work: Callable[[], T]) -> T:
+    """In a thread for which nobody waits when its answer is not wanted any more: a program that is
+    asked for a token may hang."""
+    answer = Future[T]()
+    answer.set_running_or_notify_cancel()  # it comes whether or not somebody still waits
+
+    def run() -> None:
+        try:
+            answer.set_result(work())
+        except BaseException as error:
+            answer.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return await asyncio.wrap_future(answer)
 
 
 def _credentials(config: SingleConfig, url: str) -> dict[str, str]:

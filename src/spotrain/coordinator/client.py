@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
+from websockets.protocol import State
 
 from spotrain.coordinator import protocol
 
@@ -31,7 +32,8 @@ MAX_BACKOFF_SECONDS = 1.0
 CONNECT_SECONDS = 2.0
 """For one address: that of a node that is gone answers nothing, and the next one may lead."""
 
-Outbox = asyncio.Queue[str | None]
+CLOSE_SECONDS = 1.0
+"""For a coordinator to say goodbye: one that has not answered pings is not waited for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,11 +88,11 @@ class Client:
         self._resolve = resolve
         self._hello = hello
         self._received = received
-        self._outbox: Outbox | None = None
-        """Of the connection that has said hello."""
+        self._line: _Line | None = None
         self._was_welcome = False
+        self._is_closing = False
         self._loop = asyncio.new_event_loop()
-        self._closing = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
         self._thread = threading.Thread(target=self._run, name="coordinator", daemon=True)
 
     def start(self) -> None:
@@ -98,14 +100,14 @@ class Client:
 
     def send(self, message: protocol.FromAgent) -> bool:
         """Whether it was handed to a living connection; the next hello tells the rest."""
-        outbox = self._outbox
-        if outbox is None:
+        line = self._line
+        if line is None or line.connection.state is not State.OPEN:
             return False
         text = protocol.encode(message)
         if len(text) > protocol.MAX_MESSAGE_BYTES:
             logger.error("a %s of %d bytes is too long", type(message).__name__, len(text))
             return False
-        return self._call(lambda: outbox.put_nowait(text))
+        return self._call(lambda: line.outbox.put_nowait(text))
 
     def close(self) -> None:
         """What was handed over is sent before."""
@@ -121,24 +123,29 @@ class Client:
         return True
 
     def _begin_to_close(self) -> None:
-        self._closing.set()
-        if self._outbox is not None:
-            self._outbox.put_nowait(None)
+        self._is_closing = True
+        if self._line is not None:
+            self._line.outbox.put_nowait(None)
+        elif self._task is not None:
+            self._task.cancel()
 
     def _run(self) -> None:
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+        running = asyncio.Runner(loop_factory=lambda: self._loop)
+        with running as runner, contextlib.suppress(asyncio.CancelledError):
             runner.run(self._keep_up())
 
     async def _keep_up(self) -> None:
+        self._task = asyncio.current_task()
         pauses = backoff(MAX_BACKOFF_SECONDS)
-        while not self._closing.is_set():
+        while not self._is_closing:
             for url, address in self._places():
-                if self._closing.is_set() or await self._visit(url, address):
+                was_welcome = await self._visit(url, address)
+                if self._is_closing:
+                    return
+                if was_welcome:
                     pauses = backoff(MAX_BACKOFF_SECONDS)
                     break  # ask anew where the coordinators are
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(next(pauses)):
-                    await self._closing.wait()
+            await asyncio.sleep(next(pauses))
 
     def _places(self) -> Iterator[tuple[str, str]]:
         """Every address behind every name: of several coordinators only one leads."""
@@ -166,8 +173,7 @@ class Client:
         tls = self._endpoint.tls(url)
         async with connect(
             url,
-            # This waits for no address longer than that; nothing else runs in the loop as yet.
-            sock=socket.create_connection((address, _port(url)), timeout=CONNECT_SECONDS),
+            sock=await _dial(address, _port(url)),
             ssl=tls,
             additional_headers=headers,
             max_size=protocol.MAX_MESSAGE_BYTES,
@@ -176,12 +182,11 @@ class Client:
             compression=None,
             proxy=None,
             open_timeout=5.0,
+            close_timeout=CLOSE_SECONDS,
         ) as connection:
             await connection.send(protocol.encode(self._hello()))
-            self._outbox = Outbox()
-            if self._closing.is_set():
-                self._outbox.put_nowait(None)
-            sending = asyncio.create_task(_send(connection, self._outbox))
+            self._line = _Line(connection)
+            sending = asyncio.create_task(self._line.send_all())
             try:
                 async for text in connection:
                     message = protocol.decode(text, protocol.FROM_COORDINATOR)
@@ -192,16 +197,36 @@ class Client:
                     if message is not None:
                         self._received(message)
             finally:
-                self._outbox = None
+                self._line = None
                 sending.cancel()
 
 
-async def _send(connection: ClientConnection, outbox: Outbox) -> None:
+@dataclass(frozen=True)
+class _Line:
+    """A connection that has said hello."""
+
+    connection: ClientConnection
+    outbox: asyncio.Queue[str | None] = field(default_factory=asyncio.Queue)
     """What is handed over, in order; None ends the connection."""
-    with contextlib.suppress(ConnectionClosed):
-        while (text := await outbox.get()) is not None:
-            await connection.send(text)
-        await connection.close()
+
+    async def send_all(self) -> None:
+        with contextlib.suppress(ConnectionClosed):
+            while (text := await self.outbox.get()) is not None:
+                await self.connection.send(text)
+            await self.connection.close()
+
+
+async def _dial(address: str, port: int) -> socket.socket:
+    """Raises OSError, TimeoutError."""
+    dialled = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
+    try:
+        dialled.setblocking(False)
+        async with asyncio.timeout(CONNECT_SECONDS):
+            await asyncio.get_running_loop().sock_connect(dialled, (address, port))
+    except BaseException:
+        dialled.close()
+        raise
+    return dialled
 
 
 def _reason(error: Exception) -> str:

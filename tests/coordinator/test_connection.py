@@ -1,8 +1,11 @@
-"""An agent's connection under TLS, as it is in a cluster, with traffic both ways at once."""
+"""An agent's connection: under TLS, as in a cluster, with traffic both ways at once; its end."""
 
 import asyncio
+import contextlib
 import queue
+import socket
 import ssl
+import threading
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -105,3 +108,29 @@ async def test_what_was_handed_over_is_sent_before_the_connection_is_closed() ->
             found = [await heard.get() for _ in range(102)]
     saved = (protocol.Saved(world=1, step=step) for step in range(100))
     assert found == [HELLO, *saved, 1000]
+
+
+def test_an_agent_that_leaves_waits_for_no_coordinator_that_is_gone() -> None:
+    """Its port takes no connection any more, at several addresses, as that of a lost node."""
+    asked = threading.Event()
+
+    def resolve(_url: str) -> tuple[str, ...]:
+        asked.set()
+        return ("127.0.0.1",) * 100
+
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as gone, contextlib.ExitStack() as stack:
+        port = gone.getsockname()[1]
+        for _ in range(8):  # fill what the system keeps for a server that does not look
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(("127.0.0.1", port))
+        client = Client(
+            Endpoint(urls=(f"ws://127.0.0.1:{port}",), token="right"),
+            hello=lambda: HELLO,
+            received=lambda _message: None,
+            resolve=resolve,
+        )
+        client.start()
+        assert asked.wait(SECONDS)
+        client.close()
+        assert "coordinator" not in {thread.name for thread in threading.enumerate()}
