@@ -40,7 +40,13 @@ async def deaf_server() -> AsyncIterator[str]:
         await asyncio.Event().wait()
 
     made = await serve(
-        ignore, "127.0.0.1", 0, subprotocols=[PROTOCOL], compression=None, max_queue=1
+        ignore,
+        "127.0.0.1",
+        0,
+        subprotocols=[PROTOCOL],
+        compression=None,
+        max_queue=1,
+        close_timeout=0.1,
     )
     try:
         yield f"http://127.0.0.1:{next(iter(made.sockets)).getsockname()[1]}"

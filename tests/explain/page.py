@@ -53,8 +53,9 @@ whether it is as new as your `spotrain`; the controller; the archive; pools and 
 the autoscaler and its group of each pool and zone; the shared volume's claim; the GPU plugin.
 `spotrain doctor --local` looks at Python, PyTorch, disk, memory and ports of this machine.
 
-On Google Cloud the project is asked for its quotas of GPUs, vCPUs and disks, for machine types, for the
-notice of each node pool, and for the images. In an AWS account, with the credentials of your profile, for a pool of at most 64 vCPUs in two
+On Google Cloud the project is asked for its quotas of GPUs, vCPUs and disks, for machine types, for
+the notice of each node pool, and for the images. In an AWS account, with the credentials of your
+profile, for a pool of at most 64 vCPUs in two
 zones:
 
 | situation | check | verdict | what it says | next |
