@@ -7,6 +7,7 @@ from tests.clouds.google_server import Answer
 PROJECT, REGION = "my-project", "us-central1"
 ZONES: Final = ("us-central1-a", "us-central1-b")
 TYPE: Final = "n1-standard-4"
+MANAGER: Final = "e2-standard-2"
 SERVER: Final = "https://gke-0123456789.us-central1.gke.goog"
 DIGEST: Final = "sha256:" + "1" * 64
 IMAGE: Final = f"us-central1-docker.pkg.dev/{PROJECT}/spotrain/training@{DIGEST}"
@@ -63,7 +64,13 @@ def cluster(*node_pools: dict[str, Any]) -> dict[str, Any]:
         "endpoint": "10.0.0.2",
         "controlPlaneEndpointsConfig": ways,
         "nodePools": [
-            {"name": "managers", "status": "RUNNING", "locations": [ZONES[0]], "config": {}},
+            {
+                "name": "managers",
+                "status": "RUNNING",
+                "locations": list(ZONES),
+                "autoscaling": {"enabled": True, "totalMaxNodeCount": 3},
+                "config": {"machineType": MANAGER},
+            },
             *node_pools,
         ],
     }
@@ -77,6 +84,7 @@ def answers() -> dict[str, Answer | list[Answer]]:
         REGION_PATH: (200, quotas(PREEMPTIBLE_NVIDIA_T4_GPUS=8, NVIDIA_T4_GPUS=1)),
         PROJECT_PATH: (200, quotas(GPUS_ALL_REGIONS=8)),
         **{machine_path(zone): (200, machine) for zone in ZONES},
+        machine_path(ZONES[0], MANAGER): (200, {"name": MANAGER, "guestCpus": 2, "memoryMb": 8192}),
         CLUSTERS_PATH: (200, {"clusters": [other, cluster(*map(node_pool, ZONES))]}),
         IMAGE_PATH: (200, {"name": "an image"}),
         TAG_PATH: (200, {"name": "a tag"}),

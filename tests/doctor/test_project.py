@@ -15,6 +15,7 @@ from tests.clouds.google_project import (
     CLUSTERS_PATH,
     IMAGE,
     IMAGE_PATH,
+    MANAGER,
     PROJECT,
     PROJECT_PATH,
     REGION,
@@ -176,26 +177,61 @@ def test_no_gpu_in_any_region_is_told_beside_a_region_that_would_have_some(
 
 
 @pytest.mark.parametrize(
-    ("told", "capacity", "metric", "verdict"),
+    ("told", "capacity", "said", "verdict"),
     [
-        ({"CPUS": 32}, "on-demand", "CPUS", PASS),
-        ({"CPUS": 31}, "on-demand", "CPUS", WARN),
-        ({"CPUS": 3}, "on-demand", "CPUS", FAIL),
-        ({"CPUS": 3, "PREEMPTIBLE_CPUS": 32}, "spot", "PREEMPTIBLE_CPUS", PASS),
-        ({"CPUS": 31, "PREEMPTIBLE_CPUS": 0}, "spot", "CPUS", WARN),
+        ({"CPUS": 38}, "on-demand", "t4-spot, managers may want 38", PASS),
+        ({"CPUS": 37}, "on-demand", "t4-spot, managers may want 38", WARN),
+        ({"CPUS": 3}, "on-demand", "The smallest node has 4: none can be had.", FAIL),
+        ({"CPUS": 32, "E2_CPUS": 6}, "on-demand", "t4-spot may want 32", PASS),
+        ({"CPUS": 37, "PREEMPTIBLE_CPUS": 0}, "spot", "t4-spot, managers may want 38", WARN),
     ],
 )
-def test_the_vcpus_of_the_machines_are_judged_beside_their_gpus(
-    google: GoogleServer, told: dict[str, float], capacity: str, metric: str, verdict: Verdict
+def test_the_vcpus_of_the_machines_are_judged_beside_their_gpus_the_managers_too(
+    google: GoogleServer, told: dict[str, float], capacity: str, said: str, verdict: Verdict
 ) -> None:
-    """Eight machines of 4 vCPUs."""
+    """Eight machines of 4 vCPUs, and three of 2."""
     google.answers[REGION_PATH] = (200, quotas(NVIDIA_T4_GPUS=8, **told))
-    found = check(google, own(capacity=capacity))[f"quota {metric}"]
+    found = check(google, own(capacity=capacity))
+    judged = found["quota CPUS"]
+    assert judged.verdict is verdict
+    assert "vCPUs in us-central1, 2 in use; " in judged.said
+    assert said in judged.said
+    assert "quota E2_CPUS" not in found  # no pool of GPUs draws on it
+
+
+def test_spot_machines_draw_on_vcpus_of_their_own_and_leave_the_managers_theirs(
+    google: GoogleServer,
+) -> None:
+    google.answers[REGION_PATH] = (200, quotas(NVIDIA_T4_GPUS=8, CPUS=6, PREEMPTIBLE_CPUS=32))
+    found = check(google)
+    assert found["quota PREEMPTIBLE_CPUS"].verdict is PASS
+    assert "t4-spot may want 32" in found["quota PREEMPTIBLE_CPUS"].said
+
+
+@pytest.mark.parametrize(("limit", "verdict"), [(38, PASS), (37, WARN), (12, WARN), (3, FAIL)])
+@pytest.mark.parametrize("capacity", ["spot", "on-demand"])
+def test_the_vcpus_of_all_regions_are_judged_with_every_node_of_the_cluster(
+    google: GoogleServer, limit: int, verdict: Verdict, capacity: str
+) -> None:
+    """A region with plenty does not help: a new project may have 12 in all."""
+    google.answers[REGION_PATH] = (200, quotas(NVIDIA_T4_GPUS=8, CPUS=200, PREEMPTIBLE_CPUS=200))
+    google.answers[PROJECT_PATH] = (200, quotas(GPUS_ALL_REGIONS=8, CPUS_ALL_REGIONS=limit))
+    found = check(google, own(capacity=capacity))["quota CPUS_ALL_REGIONS"]
     assert found.verdict is verdict
-    assert "vCPUs in us-central1, 2 in use; t4-spot may want 32" in found.said
+    assert "vCPUs in all regions, 2 in use; t4-spot, managers may want 38" in found.said
 
 
-@pytest.mark.parametrize(("limit", "verdict"), [(1200, PASS), (1199, WARN), (49, FAIL)])
+@pytest.mark.parametrize("path", [CLUSTERS_PATH, machine_path(ZONES[0], MANAGER)])
+def test_vcpus_of_managers_that_nobody_tells_spoil_the_judgement_of_no_pool(
+    google: GoogleServer, path: str
+) -> None:
+    google.answers[REGION_PATH] = (200, quotas(NVIDIA_T4_GPUS=8, CPUS=32))
+    google.answers[path] = DENIED
+    found = check(google, own(capacity=contract.CAPACITY_ON_DEMAND))["quota CPUS"]
+    assert (found.verdict, "t4-spot may want 32" in found.said) == (PASS, True)
+
+
+@pytest.mark.parametrize(("limit", "verdict"), [(1200, PASS), (1199, WARN), (124, FAIL)])
 def test_the_disks_of_all_nodes_are_judged_the_managers_too(
     google: GoogleServer, limit: int, verdict: Verdict
 ) -> None:
@@ -325,7 +361,7 @@ def test_an_image_that_is_not_in_its_registry_fails(google: GoogleServer, path: 
 # --- Who may not ask ------------------------------------------------------------------------------
 QUESTIONS = {
     REGION_PATH: "GPU quotas",
-    PROJECT_PATH: "GPU quotas of all regions",
+    PROJECT_PATH: "quotas of all regions",
     machine_path(ZONES[0]): f"machine types of t4-spot, {ZONES[0]}",
     CLUSTERS_PATH: "node pools",
     IMAGE_PATH: "not",

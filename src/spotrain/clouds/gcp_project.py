@@ -20,7 +20,6 @@ IMAGE: Final = re.compile(
     r"(?P<location>[a-z0-9-]+)-docker\.pkg\.dev/(?P<project>[a-z][a-z0-9:.-]+)/"
     r"(?P<repository>[a-z0-9-]+)/(?P<name>[^@:]+)(@(?P<digest>sha256:[0-9a-f]{64})|:(?P<tag>[^@]+))?"
 )
-ALL_REGIONS: Final = "GPUS_ALL_REGIONS"
 T = TypeVar("T")
 
 
@@ -36,7 +35,8 @@ def ask_project(
     """google: a Refused where nobody is logged in.
 
     server: the API server's address, by which the cluster is found. markets: (machine type, zone)
-    of the pools. images: references; those in Artifact Registry are asked for.
+    of the pools; of nodes of no pool, the cluster tells. images: references; those in Artifact
+    Registry are asked for.
     """
     ask = partial(_answer, google)
     quotas = ask(lambda api: _by_metric(api, f"projects/{project}/regions/{region}"))
@@ -51,16 +51,19 @@ def ask_project(
             node_pools=quotas,
             images={},
         )
+    node_pools = ask(lambda api: _node_pools(api, project, server))
+    others = () if isinstance(node_pools, Refused) else (n for n in node_pools if not n.pool)
     return Project(
         id=project,
         region=region,
         quotas=quotas,
-        all_regions=ask(lambda api: _by_metric(api, f"projects/{project}").get(ALL_REGIONS)),
+        all_regions=ask(lambda api: _by_metric(api, f"projects/{project}")),
         types={
             (type, zone): ask(partial(_vcpus, project=project, zone=zone, type=type))
-            for type, zone in markets
+            for type, zone in sorted({*markets, *(other.market for other in others)})
+            if type and zone
         },
-        node_pools=ask(lambda api: _node_pools(api, project, server)),
+        node_pools=node_pools,
         images={
             reference: ask(partial(_is_there, found=found))
             for reference in images
@@ -125,6 +128,7 @@ def _node_pool(told: dict[str, Any]) -> NodePool:
         zones=zones,
         max_nodes=most if scaling.get("enabled") else None,
         status=told.get("status", ""),
+        machine_type=config.get("machineType") or "",
         disk_gb=config.get("diskSizeGb") or 0,
         disk_type=config.get("diskType") or "",
         problems=tuple(_problem(each) for each in told.get("conditions") or ()),

@@ -30,6 +30,7 @@ class NodePool:
     """In all of its zones; None: it does not scale by itself."""
     status: str
     """RUNNING, PROVISIONING, RUNNING_WITH_ERROR, ERROR, ..."""
+    machine_type: str = ""
     disk_gb: int = 0
     disk_type: str = ""
     """Of a node's root disk."""
@@ -39,6 +40,11 @@ class NodePool:
     notice_seconds: int | None = None
     """What ordinary pods get when a machine is taken back; None: GKE's default."""
 
+    @property
+    def market(self) -> tuple[str, str]:
+        """(machine type, zone): where to ask what one of its machines is."""
+        return self.machine_type, next(iter(self.zones), "")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Project:
@@ -46,10 +52,11 @@ class Project:
     region: str
     quotas: Answer[Mapping[str, Quota]]
     """Of the region, by metric. Who may not ask even this is no member of the project."""
-    all_regions: Answer[Quota | None]
-    """GPUS_ALL_REGIONS."""
+    all_regions: Answer[Mapping[str, Quota]]
+    """Of the project as a whole, by metric: GPUS_ALL_REGIONS, CPUS_ALL_REGIONS, ..."""
     types: Mapping[tuple[str, str], Answer[int]]
-    """(machine type, zone) -> its vCPUs; 0 where it is not sold. Of the pools' types."""
+    """(machine type, zone) -> its vCPUs; 0 where it is not sold. Of pools, and of
+    node pools that are of none."""
     node_pools: Answer[tuple[NodePool, ...]]
     """Of the cluster."""
     images: Mapping[str, Answer[bool]]

@@ -15,12 +15,14 @@ class Draw:
     """What one node takes: GPUs, vCPUs or GB."""
     nodes: int
     """Most of them."""
+    trains: bool = True
+    """False: what the pools of GPUs need beside them, such as managers, and what is there first."""
 
 
 def judge(quota: Quota, draws: Sequence[Draw], *, unit: str, where: str, fix: str) -> Finding:
-    """Against the most that may be wanted; too little for a single node is a failure."""
+    """Against the most that may be wanted; too little for one node that trains is a failure."""
     most = sum(draw.each * draw.nodes for draw in draws)
-    least = min(draw.each for draw in draws)
+    least = min(draw.each for draw in [d for d in draws if d.trains] or draws)
     names = ", ".join(dict.fromkeys(draw.name for draw in draws))
     check = f"quota {quota.metric}"
     said = (

@@ -21,6 +21,7 @@ METRICS: Final[Mapping[str, str]] = {
     "v100": "NVIDIA_V100_GPUS",
 }
 """GPU model -> the quota of its region; on spot with PREEMPTIBLE_ before it."""
+ALL_REGIONS: Final = "GPUS_ALL_REGIONS"
 SPOT: Final = "PREEMPTIBLE_"
 
 
@@ -45,9 +46,10 @@ def check_quotas(
 
 
 def check_all_regions(
-    quota: Quota | None, pools: Sequence[Pool], project: Project
+    quotas: Mapping[str, Quota], pools: Sequence[Pool], project: Project
 ) -> Iterator[Finding]:
     """Beside the region's own there is one for all GPUs of a project, which is 0 at first."""
+    quota = quotas.get(ALL_REGIONS)
     drawing = [pool for pool in pools if pool.gpus_per_node]
     if quota is not None and drawing:
         yield judge(

@@ -2,8 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
+from spotrain import contract
 from spotrain.clouds.answers import Refused
 from spotrain.clouds.project import NodePool, Project, Quota
 from spotrain.doctor.draws import Draw, ask_for_more, judge
@@ -12,26 +14,48 @@ from spotrain.doctor.gpu_quotas import find_quota
 from spotrain.job import Pool
 
 FIRST_FAMILIES: Final = ("E2", "N1")
-"""Families without a quota of their own: they draw on CPUS."""
+"""Families that draw on CPUS where the region lists no quota of their own."""
+ALL_REGIONS: Final = "CPUS_ALL_REGIONS"
+"""12 or 32 in a new project, where a region may have hundreds. Google does not say which machines
+it leaves out, so none is left out here."""
 SSD: Final = "SSD_TOTAL_GB"
 ON_SSD: Final = ("pd-balanced", "pd-ssd")
 """Types of disks that it counts."""
 
 
+@dataclass(frozen=True)
+class _Nodes:
+    """Machines of one type that are started together."""
+
+    type: str
+    capacity: str
+    draw: Draw
+    """Of vCPUs."""
+
+
 def check_vcpus(
     quotas: Mapping[str, Quota], pools: Sequence[Pool], project: Project
 ) -> Iterator[Finding]:
-    """Of families whose quota the region lists; of the others that of GPUs says all."""
+    """Of families whose quota the region lists; of the others that of GPUs says all. The managers
+    draw on them too."""
     wanted: dict[Quota, list[Draw]] = defaultdict(list)
-    for pool in pools:
-        family = pool.instance_types[0].partition("-")[0].upper()
-        metric = "CPUS" if family in FIRST_FAMILIES else f"{family}_CPUS"
-        quota, vcpus = find_quota(quotas, metric, pool.capacity), _vcpus(pool, project)
-        if quota and vcpus:
-            wanted[quota].append(Draw(pool.name, vcpus, pool.max_nodes * len(pool.zones)))
+    for nodes in _all_nodes(pools, project):
+        if quota := find_quota(quotas, _metric(quotas, nodes.type), nodes.capacity):
+            wanted[quota].append(nodes.draw)
     fix = ask_for_more(project)
     for quota, draws in wanted.items():
-        yield judge(quota, draws, unit="vCPUs", where=project.region, fix=fix)
+        if any(draw.trains for draw in draws):
+            yield judge(quota, draws, unit="vCPUs", where=project.region, fix=fix)
+
+
+def check_all_vcpus(
+    quotas: Mapping[str, Quota], pools: Sequence[Pool], project: Project
+) -> Iterator[Finding]:
+    """Beside the regions' own there is one for all vCPUs of a project."""
+    draws = [nodes.draw for nodes in _all_nodes(pools, project)]
+    if ALL_REGIONS in quotas and draws:
+        fix = ask_for_more(project)
+        yield judge(quotas[ALL_REGIONS], draws, unit="vCPUs", where="all regions", fix=fix)
 
 
 def check_disks(
@@ -39,7 +63,7 @@ def check_disks(
 ) -> Iterator[Finding]:
     """Root disks of all node pools of the cluster, the managers' too."""
     draws = [
-        Draw(each.pool or each.name, each.disk_gb, each.max_nodes)
+        Draw(each.pool or each.name, each.disk_gb, each.max_nodes, trains=bool(each.pool))
         for each in node_pools
         if each.max_nodes and each.disk_gb and each.disk_type in ON_SSD
     ]
@@ -48,7 +72,28 @@ def check_disks(
         yield judge(quotas[SSD], draws, unit="GB", where=project.region, fix=fix)
 
 
-def _vcpus(pool: Pool, project: Project) -> int:
+def _all_nodes(pools: Sequence[Pool], project: Project) -> Iterator[_Nodes]:
+    """Of the pools, and of the node pools that are of none, as far as Google tells their vCPUs."""
+    for pool in pools:
+        markets = [(pool.instance_types[0], zone) for zone in pool.zones]
+        if vcpus := _vcpus(markets, project):
+            draw = Draw(pool.name, vcpus, pool.max_nodes * len(pool.zones))
+            yield _Nodes(pool.instance_types[0], pool.capacity, draw)
+    for each in () if isinstance(project.node_pools, Refused) else project.node_pools:
+        vcpus = _vcpus([each.market], project)
+        if vcpus and each.max_nodes and not each.pool:
+            capacity = contract.CAPACITY_SPOT if each.is_spot else contract.CAPACITY_ON_DEMAND
+            draw = Draw(each.name, vcpus, each.max_nodes, trains=False)
+            yield _Nodes(each.machine_type, capacity, draw)
+
+
+def _metric(quotas: Mapping[str, Quota], type: str) -> str:
+    family = type.partition("-")[0].upper()
+    own = f"{family}_CPUS"
+    return "CPUS" if family in FIRST_FAMILIES and own not in quotas else own
+
+
+def _vcpus(markets: Sequence[tuple[str, str]], project: Project) -> int:
     """Of one node; 0 where no zone has told."""
-    told = (project.types.get((pool.instance_types[0], zone), 0) for zone in pool.zones)
+    told = (project.types.get(market, 0) for market in markets)
     return max((each for each in told if not isinstance(each, Refused)), default=0)

@@ -9,7 +9,7 @@ from spotrain.clouds.project import LOG_IN, Project
 from spotrain.doctor.account import check_image, told
 from spotrain.doctor.finding import Finding, fail, passed, warn
 from spotrain.doctor.gpu_quotas import check_all_regions, check_quotas
-from spotrain.doctor.machine_quotas import check_disks, check_vcpus
+from spotrain.doctor.machine_quotas import check_all_vcpus, check_disks, check_vcpus
 from spotrain.doctor.node_pools import check_node_pools
 from spotrain.job import Pool
 
@@ -32,12 +32,14 @@ def check_project(project: Project, pools: Sequence[Pool]) -> Iterator[Finding]:
         lambda quotas: check_quotas(quotas, rented, project),
     )
     yield from _ask(
-        "GPU quotas of all regions",
+        "quotas of all regions",
         project.all_regions,
         "compute.projects.get (roles/compute.viewer)",
-        lambda quota: check_all_regions(quota, rented, project),
+        lambda quotas: check_all_regions(quotas, rented, project),
     )
     yield from _types(project, rented)
+    if not isinstance(project.all_regions, Refused):
+        yield from check_all_vcpus(project.all_regions, rented, project)
     if not isinstance(project.quotas, Refused):
         yield from check_vcpus(project.quotas, rented, project)
         if not isinstance(project.node_pools, Refused):
