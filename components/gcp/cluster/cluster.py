@@ -18,8 +18,9 @@ from components.gcp.nodes.node_config import node_config
 from components.gcp.reference import ClusterReference, Place
 from components.kubernetes_provider import kubernetes_provider
 
-UNTIL_REMOVED = "e2-small"
-"""GKE makes no cluster without a node; the one that it makes goes at once."""
+UNTIL_REMOVED, UNTIL_REMOVED_GB = "e2-small", 20
+"""GKE makes no cluster without a node; the one that it makes goes at once. In a region it makes
+three, whose disks, of 100 GB if nobody says so, are more than the 250 of a new project's quota."""
 LONGEST_CHANGE = "60m"
 """An upgrade of the control plane and whatever waits before it."""
 
@@ -111,7 +112,9 @@ class Cluster(pulumi.ComponentResource):
             remove_default_node_pool=True,
             initial_node_count=1,
             node_config=gcp.container.ClusterNodeConfigArgs(
-                machine_type=UNTIL_REMOVED, **node_config(args.node_account)
+                machine_type=UNTIL_REMOVED,
+                disk_size_gb=UNTIL_REMOVED_GB,
+                **node_config(args.node_account),
             ),
             network=args.network_id,
             subnetwork=args.subnet_id,

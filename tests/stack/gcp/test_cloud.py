@@ -148,6 +148,13 @@ def test_tags_of_images_never_move_and_only_nodes_pull_them(find: Any) -> None:
     assert "@sha256:" in recording.outputs["trainingImage"]
 
 
+def test_the_nodes_that_gke_makes_with_a_cluster_fit_into_a_new_projects_quota(made: Made) -> None:
+    """Of 250 GB of disks; a cluster of a region begins with a node in each of three zones."""
+    _, recording = made(cluster={"control_plane": "regional"})
+    (plane,) = recording.of_type("gcp:container/cluster:Cluster")
+    assert plane.inputs["initialNodeCount"] * 3 * plane.inputs["nodeConfig"]["diskSizeGb"] <= 100
+
+
 def test_nodes_have_one_subnet_and_reach_google_beside_the_nat(find: Any) -> None:
     recording = recording_of("gcp")
     network = find.one(recording, "gcp:compute/network:Network").inputs
