@@ -32,7 +32,8 @@ class Cluster(Section):
     control_plane: Literal["zonal", "regional"] = "zonal"
     """`zonal` (default: in the first zone; training goes on while it is upgraded or away, but
     nothing starts) or `regional` (in three zones). Both cost $0.10 an hour; Google gives a billing
-    account back what one zonal cluster costs. A change makes the cluster anew."""
+    account back what one zonal cluster costs. A change makes the cluster anew, with an empty file
+    system: copy what is on the old one first."""
     admins: tuple[Principal, ...] = ()
     """Who has full rights in the cluster; default none. Whoever may administer GKE in the project,
     as the one who runs this program must, has them already."""

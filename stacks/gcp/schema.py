@@ -75,8 +75,9 @@ class Storage(Section):
     or not, and only grows."""
     retain: Flag = False
     """Keep file system and bucket when the stack is destroyed; default false: ALL OF IT IS DELETED
-    WITH THE STACK. What was kept is billed. A file system stays in its network, which is kept with
-    it; docs/gcp.md says how to get at it."""
+    WITH THE STACK. Says what the last `pulumi up` said: a change needs one before the destroy, and
+    makes nothing anew. What was kept is billed. A file system stays in its network, which is kept
+    with it; docs/gcp.md says how to get at it."""
     server: FileServer | None = None
     """An NFS server to use instead of a new Filestore; default none. It stays when the stack goes.
     """

@@ -17,6 +17,10 @@ TIERS = {
     "regional": "regional",
 }
 """Filestore's word -> the driver's."""
+FOREVER = ("parameters.labels", "reclaimPolicy")
+"""Fields of a class in which it differs from what is made by it, and which Kubernetes lets nobody
+change. A new class would be a new claim, and with the old one all data would go: by a stack that is
+renamed, or by the very `retain` that was to keep it."""
 MADE_IN = "20m"
 """An instance takes some minutes."""
 SIZE = "1Ti"
@@ -95,15 +99,38 @@ class FileServer(pulumi.ComponentResource):
             reclaim_policy="Retain" if shape.retain else "Delete",
             volume_binding_mode="Immediate",
             allow_volume_expansion=True,
-            opts=self._child,
+            opts=pulumi.ResourceOptions.merge(
+                self._child, pulumi.ResourceOptions(ignore_changes=list(FOREVER))
+            ),
         )
         made = self._claim(storage_class.metadata.name, f"{shape.size_gib}Gi")
         volume = k8s.core.v1.PersistentVolume.get(
             f"{self._name}-made", made.spec.volume_name, opts=self._child
         )
+        self._keep(made.spec.volume_name, shape)
         attributes = volume.spec.csi.volume_attributes
         self.address = attributes.apply(lambda found: str(found["ip"]))
         self.share = attributes.apply(lambda found: str(found["volume"]))
+
+    def _keep(self, volume: pulumi.Input[str], shape: FileSystemShape) -> None:
+        """Of what is made the volume itself says whether it outlives its claim, and may be told
+        otherwise at any time."""
+        k8s.core.v1.PersistentVolumePatch(
+            f"{self._name}-kept",
+            metadata=k8s.meta.v1.ObjectMetaPatchArgs(
+                name=volume,
+                # The driver has said something else.
+                annotations={"pulumi.com/patchForce": "true"},
+            ),
+            spec=k8s.core.v1.PersistentVolumeSpecPatchArgs(
+                persistent_volume_reclaim_policy="Retain" if shape.retain else "Delete"
+            ),
+            opts=pulumi.ResourceOptions.merge(
+                self._child,
+                # Taken back, it would be Kubernetes' default that a destroy finds.
+                pulumi.ResourceOptions(retain_on_delete=True),
+            ),
+        )
 
     def _use(self, shape: ServerShape) -> None:
         share = shape.path.strip("/")

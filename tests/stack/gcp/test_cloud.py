@@ -19,6 +19,7 @@ from components.gcp.cluster.kubeconfig import kubeconfig
 from components.gcp.storage.file_server import handle
 from components.gcp.storage.folders import MAKE_FOLDERS
 from spotrain import contract
+from spotrain.doctor import gpu_quotas, machine_quotas
 from spotrain.job import parse_pools
 from stacks import schema
 from stacks.clouds import support
@@ -101,6 +102,23 @@ def test_a_server_that_is_there_is_used_and_none_is_made(made: Made) -> None:
     assert csi["volumeAttributes"] == {"ip": "10.9.9.9", "volume": "exports/team"}
 
 
+@pytest.mark.parametrize("retain", [True, False])
+def test_whether_a_file_system_is_kept_may_change_without_a_new_one(
+    made: Made, retain: bool
+) -> None:
+    """Kubernetes refuses a class another policy, and a new class would be a new, empty claim."""
+    _, recording = made(storage={"retain": retain})
+    (kind,) = recording.of_type("kubernetes:storage.k8s.io/v1:StorageClass")
+    assert {"reclaimPolicy", "parameters.labels"} <= set(kind.ignore_changes)
+    (claim,) = recording.of_type("kubernetes:core/v1:PersistentVolumeClaim")
+    (kept,) = recording.of_type("kubernetes:core/v1:PersistentVolumePatch")
+    assert kept.inputs["metadata"]["name"] == f"volume-of-{claim.name}"
+    assert kept.inputs["metadata"]["annotations"] == {"pulumi.com/patchForce": "true"}
+    assert kept.inputs["spec"] == {
+        "persistentVolumeReclaimPolicy": "Retain" if retain else "Delete"
+    }
+
+
 def test_a_network_is_kept_for_a_file_system_in_it_alone(made: Made) -> None:
     server = {"address": "10.9.9.9", "path": "/exports/team"}
     _, recording = made(storage={"server": server, "retain": True})
@@ -174,6 +192,17 @@ def test_the_project_is_asked_only_once_its_apis_are_on() -> None:
     assert "billingbudgets.googleapis.com" not in apis
     (plane,) = recording.of_type("gcp:container/cluster:Cluster")
     assert sum("projects/service:Service" in urn for urn in plane.depends_on) == len(apis)
+
+
+def test_the_page_names_every_quota_that_is_judged_and_lists_one_a_line() -> None:
+    """Without --flatten gcloud prints all quotas in one line, in which grep finds everything."""
+    page = (ROOT / "docs/gcp.md").read_text()
+    rows = {line.split(" | ")[0] for line in page.splitlines() if line.startswith("| `")}
+    judged = {gpu_quotas.ALL_REGIONS, machine_quotas.ALL_REGIONS, machine_quotas.SSD, "CPUS"}
+    assert judged <= set(re.findall(r"[A-Z0-9_]+", " ".join(rows)))
+    asked = [line for line in page.splitlines() if "regions describe" in line or "-info" in line]
+    assert len(asked) == 2
+    assert all('--flatten "quotas[]"' in line for line in asked)
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/gcp.md"])

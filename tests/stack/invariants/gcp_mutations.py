@@ -6,6 +6,7 @@ POOL, PLANE, PROVIDER = ":NodePool", ":Cluster", "providers:gcp"
 WORKER = "gpu-t4-us-central1-a"
 MEMBER, ROLE, BUCKET = ":IAMMember", ":IAMCustomRole", "storage/bucket:Bucket"
 CLASS = ":StorageClass"
+PATCH = ":PersistentVolumePatch"
 
 ADMITTED = "masterAuthorizedNetworksConfig"
 GCP_BY_ADDRESS_MUTATIONS = [
@@ -224,6 +225,16 @@ GCP_MUTATIONS = [
         "what_a_stack_retains_is_everything_that_the_data_needs",
         "the file system goes",
         put(CLASS, "storage-files", "reclaimPolicy", "Delete"),
+    ),
+    Mutation(
+        "what_a_stack_retains_is_everything_that_the_data_needs",
+        "the file system goes, as its volume says",
+        put(PATCH, "storage-files", "spec/persistentVolumeReclaimPolicy", "Delete"),
+    ),
+    Mutation(
+        "what_a_stack_retains_is_everything_that_the_data_needs",
+        "what the volume says is taken back before the claim goes",
+        alter(PATCH, "storage-files", retain_on_delete=False),
     ),
     Mutation(
         "what_a_stack_retains_is_everything_that_the_data_needs",

@@ -207,6 +207,10 @@ def what_a_stack_retains_is_everything_that_the_data_needs(built: Built) -> Iter
     for kind in built.of_type("kubernetes:storage.k8s.io/v1:StorageClass"):
         if kind.inputs["reclaimPolicy"] != ("Retain" if retain else "Delete"):
             yield f"{kind.name}: {kind.inputs['reclaimPolicy']}"
+    for volume in built.of_type("kubernetes:core/v1:PersistentVolumePatch"):
+        policy = volume.inputs["spec"]["persistentVolumeReclaimPolicy"]
+        if policy != ("Retain" if retain else "Delete") or not volume.retain_on_delete:
+            yield f"{volume.name}: {policy}, retained {volume.retain_on_delete}"
     # An instance has an address in its network for life, and holds the network while it is there.
     needed = retain and built.settings.storage.server is None
     for part in built.of_type("gcp:compute/network:Network", "gcp:compute/subnetwork:Subnetwork"):
