@@ -45,14 +45,14 @@ class Objects:
         self._http = http
         self._kinds: dict[tuple[str, str], tuple[str, bool]] = {}
 
-    def apply(self, body: Object) -> str:
+    def apply(self, body: Object, *, manager: str = FIELD_MANAGER) -> str:
         """Nothing, or why the server refuses it. Strict: an unknown field is refused, too."""
         path = self.path(body)
         if path is None:
             return f"no kind {body['kind']} in {body['apiVersion']}"
         answer = self._http.patch(
             path,
-            params={"fieldManager": FIELD_MANAGER, "force": "true", "fieldValidation": "Strict"},
+            params={"fieldManager": manager, "force": "true", "fieldValidation": "Strict"},
             content=json.dumps(body),
             headers={"Content-Type": "application/apply-patch+yaml"},
         )
@@ -72,6 +72,11 @@ class Objects:
             headers={"Content-Type": "application/json"},
         )
         return str(answer.json()["message"]) if answer.is_error else ""
+
+    def read(self, body: Object) -> Object:
+        """As the server has it."""
+        found: Object = self._http.get(str(self.path(body))).raise_for_status().json()
+        return found
 
     def finalizers(self, body: Object) -> list[str]:
         """Who must let go of a deleted object before it is gone; nobody, where it is."""

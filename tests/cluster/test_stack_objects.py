@@ -41,6 +41,8 @@ EXAMPLES = sorted(
 )
 """The pools are the stack's own to write."""
 RELEASE = "kubernetes:helm.sh/v3:Release"
+PATCH = "Patch"
+"""Ends the types of what changes a part of something that others have made."""
 FOREIGN_GROUPS = {"monitoring.coreos.com": "the metrics release brings its kinds along"}
 OF_KUBERNETES = {
     "kubernetes": "the namespace controller's, once the namespace is empty",
@@ -115,7 +117,9 @@ def bodies_of(recording: Recording) -> list[Object]:
     return [
         body_of(registration)
         for registration in recording.resources
-        if registration.type.startswith("kubernetes:") and registration.type != RELEASE
+        if registration.type.startswith("kubernetes:")
+        and registration.type != RELEASE
+        and not registration.type.endswith(PATCH)
     ]
 
 
@@ -188,6 +192,27 @@ def test_every_kind_of_volume_is_accepted(stack: str, trial: Trial) -> None:
     assert made.refused == {}
     assert len(made.bodies) == 3 + 4 + 4  # a class makes its volume by itself
     trial.bodies.extend(made.bodies)
+
+
+def test_the_server_lets_a_stack_say_whether_a_volume_outlives_its_claim(
+    trial: Trial, stack: str
+) -> None:
+    """The volume is its driver's, which has said otherwise, and stays so in all else."""
+    for patch in (r for r in recording_of(stack).resources if r.type.endswith(PATCH)):
+        body = body_of(patch)
+        policy = body["spec"]["persistentVolumeReclaimPolicy"]
+        spec = {
+            "accessModes": ["ReadWriteMany"],
+            "capacity": {"storage": "100Gi"},
+            "csi": {"driver": "csi.example", "volumeHandle": "x"},
+            "persistentVolumeReclaimPolicy": "Delete" if policy == "Retain" else "Retain",
+        }
+        made = {**body, "metadata": {"name": body["metadata"]["name"]}, "spec": spec}
+        assert trial.objects.apply(made, manager="csi-provisioner") == ""
+        trial.bodies.append(made)
+        assert trial.objects.apply(body) == ""
+        found = trial.objects.read(made)["spec"]
+        assert found == found | spec | {"persistentVolumeReclaimPolicy": policy}
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
