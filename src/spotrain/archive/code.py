@@ -149,11 +149,25 @@ def has_code(output: Path, sha256: str) -> bool:
 
 
 def sweep(output: Path, now: float) -> None:
-    """Remove what uploads that were cut off have left; `now` in seconds of the epoch."""
-    with contextlib.suppress(NotFound), opened_below(output, contract.CODE_DIR) as place:
-        for left in place.glob(f"{_BEGUN}*"):
-            if now - left.lstat().st_mtime > STALE_SECONDS:
-                _remove(output, left.name)
+    """Remove what uploads that were cut off have left; `now` in seconds of the epoch.
+
+    Raises Refused, OSError.
+    """
+    with (
+        contextlib.suppress(NotFound),
+        opened_below(output, contract.CODE_DIR) as place,
+        os.scandir(place) as entries,
+    ):
+        for entry in entries:  # as they are read: whoever likes makes a million of them
+            if entry.name.startswith(_BEGUN) and _is_stale(entry, now):
+                _remove(output, entry.name)
+
+
+def _is_stale(entry: os.DirEntry[str], now: float) -> bool:
+    with contextlib.suppress(FileNotFoundError):  # removed meanwhile
+        is_own = entry.is_dir(follow_symlinks=False)
+        return is_own and now - entry.stat(follow_symlinks=False).st_mtime > STALE_SECONDS
+    return False
 
 
 def _remove(output: Path, name: str) -> None:

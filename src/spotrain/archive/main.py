@@ -1,7 +1,6 @@
 """The process in the cluster: it keeps ledger and logs, and serves them."""
 
 import asyncio
-import contextlib
 import fcntl
 import logging
 import os
@@ -16,6 +15,7 @@ from lightkube import KubeConfig
 from lightkube.config import client_adapter
 
 from spotrain.archive import code, layout
+from spotrain.archive.errors import ArchiveError
 from spotrain.archive.file_work import FileWork, Pulse
 from spotrain.archive.ledger_keeper import LedgerKeeper
 from spotrain.archive.log_keeper import LogKeeper
@@ -109,8 +109,11 @@ async def _many_connections() -> AsyncIterator[httpx2.AsyncClient]:
 async def _sweep(settings: Settings) -> None:
     files = FileWork("output/", threads=1)
     while True:
-        with contextlib.suppress(OSError):
+        try:
             await files.run_to_end(code.sweep, settings.output, time.time())
+        except (ArchiveError, OSError, RecursionError) as error:
+            # Jobs write there: what one of them puts in its way must not end ledger and logs too.
+            logger.warning("what uploads left in output/ could not be removed: %s", error)
         await asyncio.sleep(SWEEP_SECONDS)
 
 
