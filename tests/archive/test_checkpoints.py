@@ -151,6 +151,44 @@ def test_a_manifest_without_end_is_not_read(output: Path) -> None:
     assert (found.step, found.size_bytes) == (10, whole.stat().st_size)
 
 
+def told(output: Path, text: str, **changed: object) -> str:
+    """A manifest as a job writes it, but for `changed`, in which `text` stands for "HERE"."""
+    publish(output / "run", 20)
+    manifest = output / "run" / "w000001-s00000020.json"
+    document = json.loads(manifest.read_text()) | changed
+    return json.dumps(document).replace('"HERE"', text)
+
+
+ODD: dict[str, tuple[dict[str, object], str]] = {
+    "lists within lists": ({}, ""),
+    "a time that is none": ({"created": "HERE"}, '"x"'),
+    "a time without an offset": ({"created": "HERE"}, '"2026-08-01T12:00:00"'),
+    "a time before all times": ({"created": "HERE"}, '"0001-01-01T00:00:00+23:00"'),
+    "an epoch without end": ({"epoch": "HERE"}, "1e999"),
+    "an epoch of 4,300 digits": ({"epoch": "HERE"}, "9" * 4300),
+    "a size below zero": (
+        {"files": {"w000001-s00000020.abcd/a": {"size": "HERE", "sha256": ""}}},
+        "-1",
+    ),
+    "an id of a megabyte": ({"id": "HERE"}, json.dumps("x" * (1 << 20))),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_an_odd_manifest_hides_no_other(client: Client, output: Path, kind: str) -> None:
+    changed, text = ODD[kind]
+    publish(output / "run", 10)
+    content = told(output, text, **changed) if changed else "[" * 200_000
+    (output / "run" / "w000001-s00000020.json").write_text(content)
+    odd, sound = client.checkpoints("run")
+    assert "cannot be read" in odd.problem
+    assert len(odd.problem) < 1000
+    assert (sound.step, sound.problem) == (10, "")
+    assert [one.intact for one in client.verify_checkpoints("run")] == [False, True]
+    by_age = Retention(keep=1, keep_hours=1)
+    assert prune_checkpoints(output, "run", by_age) == [], "the one way back"
+
+
 @pytest.mark.parametrize("place", ["/mnt/efs/output/a/b", "a/b", "a/b/"])
 def test_a_place_is_named_as_the_job_does_or_from_output_on(place: str) -> None:
     assert relative_place(place) == "a/b"

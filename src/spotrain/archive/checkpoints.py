@@ -72,7 +72,7 @@ def _record(entry: Entry, *, intact: bool | None = None, problem: str = "") -> C
         world=entry.id.world,
         step=entry.id.step,
         epoch=manifest.epoch if manifest else None,
-        created_at=datetime.fromisoformat(manifest.created) if manifest else None,
+        created_at=manifest.created_at if manifest else None,
         size_bytes=sum(file.size for file in manifest.files.values()) if manifest else None,
         intact=intact,
         problem=problem or entry.problem,

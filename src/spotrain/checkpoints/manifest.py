@@ -5,13 +5,25 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from spotrain.checkpoints.store import Store, read
 
 SUFFIX: Final = ".json"
-UNREADABLE: Final = (OSError, ValueError, KeyError, TypeError, AttributeError)
+UNREADABLE: Final = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
 """What reading raises where a manifest is missing, out of reach, or not one at all."""
+LARGEST: Final = (1 << 63) - 1
+REASON: Final = 300
+"""Characters of why one cannot be read: it quotes what stands there, which may be megabytes."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +64,7 @@ class Manifest:
     files: Mapping[str, DataFile]
     """By name in the store."""
     created: str
+    """ISO 8601, with its offset from UTC."""
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> str:
@@ -64,29 +77,47 @@ class Manifest:
         """Where the data lies."""
         return next(iter(self.files)).split("/")[0]
 
+    @property
+    def created_at(self) -> datetime:
+        return _moment(self.created)
+
     @classmethod
     def from_json(cls, text: str) -> "Manifest":
         """Raises one of `UNREADABLE` for anything else."""
         document = json.loads(text)
         id = CheckpointId.parse(document["id"])
         files = {
-            name: DataFile(size=int(entry["size"]), sha256=str(entry["sha256"]))
+            name: DataFile(size=_whole(entry["size"]), sha256=str(entry["sha256"]))
             for name, entry in document["files"].items()
         }
         folders = {name.split("/")[0] for name in files}
         if len(folders) != 1 or not all(_is_own(name, id) for name in files):
             # Pruning removes the folder of a file: "../x" or "x" would take far more with it.
             raise ValueError(f"files {sorted(files)} must have the form {id}.<attempt>/<file>")
-        parent = document["parent"]
+        parent, created = document["parent"], str(document["created"])
+        _moment(created)
         return cls(
             id=id,
-            epoch=int(document["epoch"]),
-            cursor=int(document["cursor"]),
+            epoch=_whole(document["epoch"]),
+            cursor=_whole(document["cursor"]),
             parent=CheckpointId.parse(parent) if parent else None,
             files=files,
-            created=str(document["created"]),
+            created=created,
             extra=dict(document["extra"]),
         )
+
+
+def _whole(value: Any) -> int:
+    if not 0 <= (number := int(value)) <= LARGEST:
+        raise ValueError(f"{str(number)[:20]} is no whole number from 0 to {LARGEST}")
+    return number
+
+
+def _moment(text: str) -> datetime:
+    at = datetime.fromisoformat(text)
+    if at.tzinfo is None:
+        raise ValueError(f"created is {text[:40]!r}, which lacks its offset from UTC")
+    return at.astimezone(UTC)
 
 
 def _is_own(name: str, id: CheckpointId) -> bool:
@@ -115,7 +146,7 @@ def published(store: Store) -> list[Entry]:
         except FileNotFoundError:
             continue  # pruned since the files were listed
         except UNREADABLE as error:
-            reason = f"{type(error).__name__}: {error}"
+            reason = f"{type(error).__name__}: {error}"[:REASON]
             entries.append(Entry(id, None, f"manifest {store}/{name} cannot be read ({reason})"))
     return sorted(entries, key=lambda entry: entry.id, reverse=True)
 

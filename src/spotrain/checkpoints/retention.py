@@ -57,7 +57,7 @@ class Retention:
     def _is_too_old(self, manifest: Manifest, now: datetime) -> bool:
         if self.keep_hours is None:
             return False
-        return now - datetime.fromisoformat(manifest.created) > timedelta(hours=self.keep_hours)
+        return now - manifest.created_at > timedelta(hours=self.keep_hours)
 
 
 def prune(
