@@ -18,7 +18,7 @@ from spotrain.archive.checkpoints import (
 )
 from spotrain.archive.client import Client
 from spotrain.archive.errors import NotFound, Refused
-from spotrain.archive.job_store import MANIFEST_BYTES
+from spotrain.archive.job_store import MANIFEST_BYTES, JobStore
 from spotrain.archive.records import CheckpointRecord
 from spotrain.checkpoints.retention import Retention
 from tests.archive.served import asking, serving
@@ -138,6 +138,33 @@ def test_links_in_place_of_data_are_damage_and_of_manifests_nothing(
     assert all("cannot be read" in one.problem for one in found)
     prune_checkpoints(output, "run", Retention(keep=1))
     assert list((tmp_path / "moved").iterdir()) != []
+
+
+def test_a_link_in_place_of_history_leads_no_manifest_elsewhere(
+    output: Path, tmp_path: Path
+) -> None:
+    for step in (10, 20):
+        publish(output / "run", step)
+    held = tmp_path / "elsewhere" / "w000001-s00000010.json"
+    held.parent.mkdir()
+    held.write_text("somebody else's")
+    (output / "run" / "history").symlink_to(held.parent)
+    assert prune_checkpoints(output, "run", Retention(keep=1)) == []
+    assert held.read_text() == "somebody else's"
+    assert [one.step for one in list_checkpoints(output, "run")] == [20, 10]
+    (output / "run" / "history").unlink()
+    assert prune_checkpoints(output, "run", Retention(keep=1)) == ["w000001-s00000010"]
+    assert (output / "run" / "history" / held.name).is_file()
+
+
+def test_the_archive_writes_no_checkpoint(output: Path) -> None:
+    data = publish(output / "run", 10)
+    store = JobStore(output / "run", "output/run")
+    with pytest.raises(OSError, match="output/run/new"):
+        store.write("new")
+    with pytest.raises(OSError, match="writes no checkpoints"):
+        store.publish(f"{data.parent.name}/{data.name}", "w000001-s00000020.json")
+    assert len(list_checkpoints(output, "run")) == 1
 
 
 def test_a_manifest_without_end_is_not_read(output: Path) -> None:

@@ -9,13 +9,14 @@ import errno
 import os
 import time
 from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from spotrain.archive.confinement import opened_below, opened_file
 from spotrain.archive.errors import NotFound, Refused
-from spotrain.checkpoints.store import CHUNK, Directory
+from spotrain.checkpoints.store import CHUNK, Directory, Sink
+from spotrain.checkpoints.store.directory import sync_folder
 
 MANIFEST_BYTES: Final = 4 << 20
 """Names and digests of some 25,000 files. It is held in memory whole."""
@@ -23,6 +24,8 @@ MANIFEST_BYTES: Final = 4 << 20
 
 class JobStore(Directory):
     """A store (see `Store`) that passes over links, pipes and what is too large to be a manifest.
+
+    In it things are read, moved and removed; nothing is written.
 
     Messages call it by the name that it was asked for by.
     """
@@ -74,6 +77,30 @@ class JobStore(Directory):
             while start < end and (chunk := os.pread(file, min(CHUNK, end - start), start)):
                 start += len(chunk)
                 yield chunk
+
+    def write(self, name: str) -> AbstractContextManager[Sink]:
+        raise self._read_only(name)
+
+    def publish(self, name: str, target: str) -> None:
+        raise self._read_only(target)
+
+    def move(self, name: str, target: str) -> None:
+        """Between folders that are open, so that a link in place of either is never followed."""
+        source, end = PurePosixPath(name), PurePosixPath(target)
+        if end.parent.parts:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(self.path / end.parent)
+        with (
+            self._opened_folder(str(source.parent)) as here,
+            self._opened_folder(str(end.parent)) as there,
+        ):
+            os.replace(here / source.name, there / end.name)
+            sync_folder(there)
+            sync_folder(here)
+
+    def _read_only(self, name: str) -> OSError:
+        said = f"{self}/{name}: the archive writes no checkpoints, which are the job's own"
+        return OSError(errno.EROFS, said)
 
     @contextmanager
     def _opened_file(self, name: str) -> Iterator[int]:
