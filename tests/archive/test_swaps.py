@@ -65,8 +65,8 @@ def test_a_link_that_appears_while_code_is_unpacked_leads_nowhere(
         victim.rename(tmp_path / "moved")
         victim.symlink_to(ledger)
 
-    def pausing(packed: IO[bytes], folder: Path) -> None:
-        tarballs.unpack(cast(IO[bytes], Interrupted(packed, swap)), folder)
+    def pausing(packed: IO[bytes], folder: Path, check: Callable[[], None]) -> None:
+        tarballs.unpack(cast(IO[bytes], Interrupted(packed, swap)), folder, check)
 
     monkeypatch.setattr(code, "unpack", pausing)
     data = tarball()
@@ -93,7 +93,7 @@ def test_a_file_that_is_sent_twice_is_refused(tmp_path: Path) -> None:
             archive.addfile(tarfile.TarInfo("train.py"))
     buffer.seek(0)
     with pytest.raises(Refused, match="twice"):
-        tarballs.unpack(buffer, tmp_path)
+        tarballs.unpack(buffer, tmp_path, lambda: None)
 
 
 def test_no_entry_goes_through_a_link_that_was_sent_before_it(tmp_path: Path) -> None:
@@ -105,4 +105,4 @@ def test_no_entry_goes_through_a_link_that_was_sent_before_it(tmp_path: Path) ->
         archive.addfile(tarfile.TarInfo("here/a.py"))
     buffer.seek(0)
     with pytest.raises(Refused, match="a link or a file"):
-        tarballs.unpack(buffer, tmp_path)
+        tarballs.unpack(buffer, tmp_path, lambda: None)

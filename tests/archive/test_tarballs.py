@@ -53,6 +53,10 @@ def packed(*pieces: Iterable[bytes] | bytes) -> io.BytesIO:
     return buffer
 
 
+def unhurried() -> None:
+    """Nobody gives it up."""
+
+
 def much(byte: bytes = b"x") -> Iterator[bytes]:
     return (byte * (1 << 16) for _ in range(HUGE >> 16))
 
@@ -104,7 +108,7 @@ HOSTILE: dict[str, tuple[Callable[[], io.BytesIO], str]] = {
     ),
     "more than a gigabyte of nothing": (
         lambda: packed(header(tarfile.REGTYPE, 2 << 30)),
-        "more than 50000 files or 1 GB",
+        "more than 50000 files and folders or 1 GB",
     ),
 }
 
@@ -116,7 +120,7 @@ def test_a_hostile_archive_is_refused_for_little_memory(name: str, tmp_path: Pat
     tracemalloc.start()
     try:
         with pytest.raises(Refused, match=said):
-            unpack(archive, tmp_path)
+            unpack(archive, tmp_path, unhurried)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -133,7 +137,19 @@ def test_headers_without_entries_are_bounded_too(
         for n in range(6)
     )
     with pytest.raises(Refused, match="more than 10 headers"):
-        unpack(few, tmp_path)
+        unpack(few, tmp_path, unhurried)
+
+
+def test_folders_that_an_entry_only_leads_through_count_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Thirty entries, which gzip packs to 300 bytes, ask for 1,380."""
+    monkeypatch.setattr(tarballs, "ENTRIES", 1000)
+    deep = "/a" * 45
+    many = packed(header(tarfile.REGTYPE, 0, f"{n}{deep}/f") for n in range(30))
+    with pytest.raises(Refused, match="more than 1000 files and folders"):
+        unpack(many, tmp_path, unhurried)
+    assert len(list(tmp_path.rglob("*"))) == 1000
 
 
 def test_names_as_long_as_a_file_system_takes_are_fine(tmp_path: Path) -> None:
@@ -148,5 +164,5 @@ def test_names_as_long_as_a_file_system_takes_are_fine(tmp_path: Path) -> None:
         buffer.seek(0)
         folder = tmp_path / str(form)
         folder.mkdir()
-        unpack(buffer, folder)
+        unpack(buffer, folder, unhurried)
         assert (folder / deep).read_bytes() == b"abc"

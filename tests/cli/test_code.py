@@ -43,7 +43,7 @@ def test_what_the_archive_unpacks_is_what_was_sent(folder: Path, tmp_path: Path)
     (folder / "run.sh").chmod(0o700)
     with packed_code(folder) as packed:
         (tmp_path / "there").mkdir()
-        unpack(packed.file, tmp_path / "there")
+        unpack(packed.file, tmp_path / "there", lambda: None)
     assert (tmp_path / "there" / "twin.py").read_text() == "train.py"
     assert (tmp_path / "there" / "alias.py").readlink() == Path("train.py")
     assert (tmp_path / "there" / "run.sh").stat().st_mode & 0o100

@@ -12,7 +12,7 @@ import re
 import secrets
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final
@@ -95,8 +95,8 @@ class Upload:
             (begun / "code").mkdir()
             with self._begun("code") as unpacked:
                 self._packed.seek(0)
-                unpack(self._packed, unpacked)
-                _chmod_folders(unpacked, READ_ONLY)
+                unpack(self._packed, unpacked, self._check_wanted)
+                _chmod_folders(unpacked, READ_ONLY, self._check_wanted)
                 self._check_own(begun / "code", unpacked)
                 self._check_wanted()
                 try:
@@ -174,7 +174,7 @@ def _remove(output: Path, name: str) -> None:
     """What an upload has left, whatever jobs have made of it."""
     try:
         with opened_below(output, f"{contract.CODE_DIR}/{name}") as left:
-            _chmod_folders(left, 0o755)
+            _chmod_folders(left, 0o755, lambda: None)
             os.chmod(left, 0o755)
         with opened_below(output, contract.CODE_DIR) as place:
             shutil.rmtree(place / name, ignore_errors=True)
@@ -184,11 +184,12 @@ def _remove(output: Path, name: str) -> None:
         logger.warning("%s/%s could not be removed: %s", contract.CODE_DIR, name, error)
 
 
-def _chmod_folders(folder: Path, mode: int) -> None:
-    """All that are below it. Raises NotFound, Refused, OSError."""
+def _chmod_folders(folder: Path, mode: int, check: Callable[[], None]) -> None:
+    """All that are below it. Raises NotFound, Refused, OSError, and what `check` does for each."""
+    check()
     with os.scandir(folder) as entries:
         names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
     for name in names:
         with opened_below(folder, name) as deeper:
-            _chmod_folders(deeper, mode)
+            _chmod_folders(deeper, mode, check)
             os.chmod(deeper, mode)

@@ -71,6 +71,8 @@ class Service:
         # Apart, so that a volume that hangs leaves the other one's answers alone.
         self._ledger = FileWork("ledger and logs", patience=patience)
         self._output = FileWork("output/", patience=patience)
+        self._unpacking = FileWork("output/", threads=UPLOADS)
+        """For code that was sent: what was given up is removed yet, and that may take long too."""
         self._reading = FileWork("output/", threads=2)
         """For what takes long by its nature."""
         self._walking = FileWork("output/", threads=2, patience=patience)
@@ -170,7 +172,7 @@ class Service:
             try:
                 async for piece in request.stream():
                     await self._output.run(upload.add, piece)
-                await self._output.run(upload.publish, patience=unpacking_seconds(upload.size))
+                await self._unpacking.run(upload.publish, patience=unpacking_seconds(upload.size))
             except ClientDisconnect:
                 return Response(status_code=400)
             finally:

@@ -1,17 +1,19 @@
 """What somebody has sent as a .tar.gz, unpacked without becoming more than it may be.
 
 Sizes in a tar are claims, and gzip makes a gigabyte of nothing out of a megabyte. So all that is
-read or kept is bounded: names and other extensions of an entry, entries, and bytes on the disk.
+read or kept is bounded: names and other extensions of an entry, entries, what is made of them, and
+bytes on the disk.
 """
 
 import os
 import shutil
 import tarfile
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final, NoReturn
 
 from spotrain.archive.errors import Refused
-from spotrain.archive.new_tree import make_folder, make_link, new_file
+from spotrain.archive.new_tree import NewTree
 
 UNPACKED_BYTES: Final = 1000 * 1000 * 1000
 ENTRIES: Final = 50_000
@@ -34,31 +36,44 @@ _EXTENSIONS: Final = frozenset(
 )
 
 
-def unpack(packed: IO[bytes], folder: Path) -> None:
+def unpack(packed: IO[bytes], folder: Path, check: Callable[[], None]) -> None:
     """Files, which are read-only, folders, and links that stay inside. Raises Refused.
 
     `folder` is looked up once; what others put in its place, or in it, meanwhile is not followed.
+    `check` is called again and again; what it raises ends the work.
     """
     root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        _unpack(packed, root)
+        _unpack(packed, NewTree(root, _few(check)), check)
     finally:
         os.close(root)
 
 
-def _unpack(packed: IO[bytes], root: int) -> None:
+def _few(check: Callable[[], None]) -> Callable[[], None]:
+    """For each thing that is made, and before it: one entry can ask for a hundred folders."""
+    made = 0
+
+    def count() -> None:
+        nonlocal made
+        made += 1
+        if made > ENTRIES:
+            raise _too_much()
+        check()
+
+    return count
+
+
+def _unpack(packed: IO[bytes], tree: NewTree, check: Callable[[], None]) -> None:
     try:
         with tarfile.open(fileobj=packed, mode="r|gz", tarinfo=_counted_entries()) as archive:
             size = 0
             for number, member in enumerate(archive, 1):
+                check()
                 size += member.size
                 if number > ENTRIES or size > UNPACKED_BYTES:
-                    raise Refused(
-                        f"unpacked it is more than {ENTRIES} files or "
-                        f"{UNPACKED_BYTES // 10**9} GB; leave data and results out."
-                    )
+                    raise _too_much()
                 _check(member)
-                _make(archive, member, root)
+                _make(archive, member, tree)
                 # Else each entry stays in memory, with all its names.
                 archive.members.clear()  # type: ignore[attr-defined]
     except RecursionError:
@@ -71,16 +86,23 @@ def _unpack(packed: IO[bytes], root: int) -> None:
         raise
 
 
-def _make(archive: tarfile.TarFile, member: tarfile.TarInfo, root: int) -> None:
+def _too_much() -> Refused:
+    return Refused(
+        f"unpacked it is more than {ENTRIES} files and folders or {UNPACKED_BYTES // 10**9} GB; "
+        "leave data and results out."
+    )
+
+
+def _make(archive: tarfile.TarFile, member: tarfile.TarInfo, tree: NewTree) -> None:
     parts = _parts(member.name)
     if member.isdir():
-        make_folder(root, parts)
+        tree.make_folder(parts)
     elif not parts:
         raise Refused(f"{member.name[:200]!r} names no file; send plain files.")
     elif member.issym():
-        make_link(root, parts, member.linkname)
+        tree.make_link(parts, member.linkname)
     else:
-        with new_file(root, parts, 0o555 if member.mode & 0o100 else 0o444) as file:
+        with tree.new_file(parts, 0o555 if member.mode & 0o100 else 0o444) as file:
             source = archive.extractfile(member)
             assert source is not None, "_check lets nothing else pass"
             shutil.copyfileobj(source, file)
