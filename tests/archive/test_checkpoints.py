@@ -5,11 +5,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+import tracemalloc
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from spotrain.archive import job_store
 from spotrain.archive.checkpoints import (
     list_checkpoints,
     prune_checkpoints,
@@ -176,6 +178,69 @@ def test_a_manifest_without_end_is_not_read(output: Path) -> None:
     endless, found = list_checkpoints(output, "run")
     assert f"{MANIFEST_BYTES + 1} bytes" in endless.problem
     assert (found.step, found.size_bytes) == (10, whole.stat().st_size)
+
+
+def swell(output: Path, step: int, extra: str) -> None:
+    manifest = output / "run" / f"w000001-s{step:08d}.json"
+    manifest.write_text(manifest.read_text().replace('"extra": {}', f'"extra": {{"x": {extra}}}'))
+
+
+def peak_bytes(work: Callable[[], object]) -> int:
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda output: list_checkpoints(output, "run"),
+        lambda output: list(verify_checkpoints(output, "run")),
+        lambda output: prune_checkpoints(output, "run", Retention(keep=9)),
+    ],
+    ids=["list", "verify", "prune"],
+)
+def test_many_manifests_take_no_more_memory_than_one(
+    output: Path, work: Callable[[Path], object]
+) -> None:
+    """A list of empty lists is what JSON makes the most of."""
+    peaks = []
+    for steps in (range(1, 2), range(2, 9)):
+        for step in steps:
+            publish(output / "run", step)
+            swell(output, step, f"[{'[],' * (1 << 16)}[]]")
+        peaks.append(peak_bytes(lambda: work(output)))
+    assert peaks[1] < 1.5 * peaks[0]
+
+
+def test_manifests_that_are_too_large_together_are_left_unread_but_for_the_newest(
+    output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And pruning ends with all of them, as it makes room."""
+    for step in (10, 20, 30, 40):
+        publish(output / "run", step)
+        swell(output, step, json.dumps("x" * 1000))
+    monkeypatch.setattr(job_store, "MANIFESTS_BYTES", 3000)
+    newest, second, *rest = list_checkpoints(output, "run")
+    assert (newest.problem, second.problem) == ("", "")
+    assert all("the newer ones have more than 3000 bytes together" in one.problem for one in rest)
+    pruned = [prune_checkpoints(output, "run", Retention(keep=1)) for _ in range(3)]
+    assert pruned == [[f"w000001-s000000{step}"] for step in (30, 20, 10)]
+    assert [one.step for one in list_checkpoints(output, "run")] == [40]
+
+
+def test_a_folder_of_more_than_can_be_looked_through_is_refused(
+    client: Client, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job_store, "MOST_ENTRIES", 10)
+    publish(output / "run", 10)
+    for number in range(10):
+        (output / "run" / f"{number}.txt").touch()
+    with pytest.raises(Refused, match="output/run has more than 10 files"):
+        client.checkpoints("run")
 
 
 def told(output: Path, text: str, **changed: object) -> str:

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
+from threading import Lock
+from typing import Final
 
 from spotrain import contract
 from spotrain.archive.confinement import opened_below
@@ -11,21 +13,23 @@ from spotrain.archive.errors import Refused
 from spotrain.archive.job_store import JobStore
 from spotrain.archive.records import CheckpointRecord
 from spotrain.checkpoints.inventory import Inventory
-from spotrain.checkpoints.manifest import Entry, Manifest, published
+from spotrain.checkpoints.manifest import Entry, Manifest, each_published
 from spotrain.checkpoints.retention import Retention, prune
+
+_READING: Final = Lock()
 
 
 def list_checkpoints(output: Path, place: str) -> list[CheckpointRecord]:
     """Newest first. Raises NotFound, Refused, OSError."""
     with _store(output, place) as store:
-        return [_record(entry) for entry in published(store)]
+        return [_record(entry) for entry in _entries(store)]
 
 
 def verify_checkpoints(output: Path, place: str) -> Iterator[CheckpointRecord]:
     """The same, each told when all of its data has been read."""
     with _store(output, place) as store:
         inventory = Inventory(store)
-        for entry in published(store):
+        for entry in _entries(store):
             if entry.manifest is None:
                 yield _record(entry, intact=False)
                 continue
@@ -63,6 +67,18 @@ def _store(output: Path, place: str) -> Iterator[JobStore]:
     relative = relative_place(place)
     with opened_below(output, relative) as folder:
         yield JobStore(folder, f"{contract.OUTPUT_DIR}/{relative}")
+
+
+def _entries(store: JobStore) -> Iterator[Entry]:
+    """Newest first, and read one at a time of all that are asked for: JSON can make 130 MiB of a
+    manifest of 4 MiB, and somebody may have put there a hundred of them."""
+    entries = each_published(store)
+    while True:
+        with _READING:
+            entry = next(entries, None)
+        if entry is None:
+            return
+        yield entry
 
 
 def _record(entry: Entry, *, intact: bool | None = None, problem: str = "") -> CheckpointRecord:

@@ -9,7 +9,7 @@ import errno
 import os
 import time
 from collections.abc import Hashable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -20,6 +20,11 @@ from spotrain.checkpoints.store.directory import sync_folder
 
 MANIFEST_BYTES: Final = 4 << 20
 """Names and digests of some 25,000 files. It is held in memory whole."""
+MANIFESTS_BYTES: Final = 16 << 20
+"""Of a folder's together, the newest first. Pruning holds what they say of files, about seven times
+as much, of all of them at once."""
+MOST_ENTRIES: Final = 20_000
+"""Of a folder that is looked through: some 10,000 checkpoints."""
 
 
 class JobStore(Directory):
@@ -33,29 +38,37 @@ class JobStore(Directory):
     def __init__(self, path: Path, name: str) -> None:
         super().__init__(path)
         self._name = name
+        self._manifest_bytes = MANIFESTS_BYTES
+        """That may still be read of those that were listed last."""
 
     def __str__(self) -> str:
         return self._name
 
     def files(self, folder: str = "") -> list[str]:
-        prefix = f"{folder}/" if folder else ""
-        with (
-            contextlib.suppress(FileNotFoundError),
-            self._opened_folder(folder) as opened,
-            os.scandir(opened) as entries,
-        ):
-            return [prefix + one.name for one in entries if one.is_file(follow_symlinks=False)]
-        return []
+        """Raises Refused where there are too many, OSError."""
+        prefix, found = f"{folder}/" if folder else "", []
+        self._manifest_bytes = MANIFESTS_BYTES
+        with contextlib.suppress(FileNotFoundError), self._opened_folder(folder) as opened:
+            try:
+                for entry in _entries(opened):
+                    if entry.is_file(follow_symlinks=False):
+                        found.append(prefix + entry.name)
+            except _Crowded as error:
+                raise Refused(f"{self} has {error.strerror}; move what is no checkpoint.") from None
+        return found
 
     def folders(self) -> list[str]:
-        with contextlib.suppress(FileNotFoundError), os.scandir(self.path) as entries:
-            return [one.name for one in entries if one.is_dir(follow_symlinks=False)]
+        with contextlib.suppress(FileNotFoundError):
+            entries = _entries(self.path)
+            return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
         return []
 
     def age_seconds(self, folder: str) -> float:
-        with self._opened_folder(folder) as opened, os.scandir(opened) as entries:
-            times = [one.stat(follow_symlinks=False).st_mtime for one in entries]
-            return time.time() - max(opened.stat().st_mtime, *times, 0.0)
+        with self._opened_folder(folder) as opened:
+            newest = opened.stat().st_mtime
+            for entry in _entries(opened):
+                newest = max(newest, entry.stat(follow_symlinks=False).st_mtime)
+            return time.time() - newest
 
     def size(self, name: str) -> int:
         with self._opened_file(name) as file:
@@ -69,10 +82,8 @@ class JobStore(Directory):
     def chunks(self, name: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
         with self._opened_file(name) as file:
             size = os.fstat(file).st_size
-            is_manifest = "/" not in name
-            if is_manifest and size > MANIFEST_BYTES:
-                said = f"it has {size} bytes, and a manifest has at most {MANIFEST_BYTES}"
-                raise OSError(errno.EFBIG, said)
+            if "/" not in name:
+                self._count_manifest(size)
             end = size if length is None else min(size, start + length)
             while start < end and (chunk := os.pread(file, min(CHUNK, end - start), start)):
                 start += len(chunk)
@@ -98,6 +109,15 @@ class JobStore(Directory):
             sync_folder(there)
             sync_folder(here)
 
+    def _count_manifest(self, size: int) -> None:
+        if size > MANIFEST_BYTES:
+            said = f"it has {size} bytes, and a manifest has at most {MANIFEST_BYTES}"
+            raise OSError(errno.EFBIG, said)
+        if size > self._manifest_bytes:
+            said = f"it and the newer ones have more than {MANIFESTS_BYTES} bytes together; prune"
+            raise OSError(errno.EFBIG, said)
+        self._manifest_bytes -= size
+
     def _read_only(self, name: str) -> OSError:
         said = f"{self}/{name}: the archive writes no checkpoints, which are the job's own"
         return OSError(errno.EROFS, said)
@@ -113,10 +133,23 @@ class JobStore(Directory):
 
     @contextmanager
     def _opened_folder(self, name: str) -> Iterator[Path]:
-        try:
-            with opened_below(self.path, name) as folder:
-                yield folder
-        except NotFound as error:
-            raise FileNotFoundError(errno.ENOENT, str(error)) from None
-        except Refused as error:
-            raise OSError(errno.ELOOP, str(error)) from None
+        with ExitStack() as stack:
+            try:
+                folder = stack.enter_context(opened_below(self.path, name))
+            except NotFound as error:
+                raise FileNotFoundError(errno.ENOENT, str(error)) from None
+            except Refused as error:
+                raise OSError(errno.ELOOP, str(error)) from None
+            yield folder
+
+
+class _Crowded(OSError):
+    pass
+
+
+def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        for number, entry in enumerate(entries, 1):
+            if number > MOST_ENTRIES:
+                raise _Crowded(errno.EFBIG, f"more than {MOST_ENTRIES:,} files and folders")
+            yield entry

@@ -3,9 +3,10 @@
 import dataclasses
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 
 from spotrain.checkpoints.store import Store, read
@@ -135,20 +136,45 @@ class Entry:
 
 def published(store: Store) -> list[Entry]:
     """Every checkpoint that a store names, newest first."""
-    entries = []
-    for name in store.files():
-        try:
-            id = CheckpointId.parse(name.removesuffix(SUFFIX) if name.endswith(SUFFIX) else "")
-        except ValueError:
-            continue  # not one of ours
-        try:
-            entries.append(Entry(id, read_manifest(store, id)))
-        except FileNotFoundError:
-            continue  # pruned since the files were listed
-        except UNREADABLE as error:
-            reason = f"{type(error).__name__}: {error}"[:REASON]
-            entries.append(Entry(id, None, f"manifest {store}/{name} cannot be read ({reason})"))
-    return sorted(entries, key=lambda entry: entry.id, reverse=True)
+    return list(filter(None, map(partial(_entry, store), _ids(store))))
+
+
+def each_published(store: Store) -> Iterator[Entry]:
+    """The same, for who looks after checkpoints of any number and size: each is read when it is
+    asked for, and comes without what its script has added (`Manifest.extra`)."""
+    return filter(None, map(partial(_entry_without_extra, store), _ids(store)))
+
+
+def _ids(store: Store) -> list[CheckpointId]:
+    ids = {id for name in store.files() if (id := _id_of(name)) is not None}
+    return sorted(ids, reverse=True)
+
+
+def _id_of(name: str) -> CheckpointId | None:
+    """None: it is not one of ours."""
+    try:
+        return CheckpointId.parse(name.removesuffix(SUFFIX) if name.endswith(SUFFIX) else "")
+    except ValueError:
+        return None
+
+
+def _entry(store: Store, id: CheckpointId) -> Entry | None:
+    """None: it was pruned since the files were listed."""
+    try:
+        return Entry(id, read_manifest(store, id))
+    except FileNotFoundError:
+        return None
+    except UNREADABLE as error:
+        reason = f"{type(error).__name__}: {error}"[:REASON]
+        where = f"{store}/{manifest_name(id)}"
+        return Entry(id, None, f"manifest {where} cannot be read ({reason})")
+
+
+def _entry_without_extra(store: Store, id: CheckpointId) -> Entry | None:
+    entry = _entry(store, id)
+    if entry is None or entry.manifest is None:
+        return entry
+    return replace(entry, manifest=replace(entry.manifest, extra={}))
 
 
 def manifest_name(id: CheckpointId) -> str:

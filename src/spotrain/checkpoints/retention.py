@@ -13,8 +13,8 @@ from spotrain.checkpoints.manifest import (
     UNREADABLE,
     CheckpointId,
     Manifest,
+    each_published,
     manifest_name,
-    published,
 )
 from spotrain.checkpoints.store import Store, read
 
@@ -70,9 +70,10 @@ def prune(
     hour: it belongs to attempts that were killed or refused.
     """
     store = catalogue.store
-    readable = [entry.manifest for entry in published(store) if entry.manifest]
+    readable = [entry.manifest for entry in each_published(store) if entry.manifest]
     old = retention.retired(readable, now or datetime.now(UTC))
-    staying = [manifest for manifest in readable if manifest not in old]
+    going = {manifest.id for manifest in old}
+    staying = [manifest for manifest in readable if manifest.id not in going]
     if old and not any(catalogue.is_intact(manifest) for manifest in staying):
         spared = next((manifest for manifest in old if catalogue.is_intact(manifest)), None)
         old = [manifest for manifest in old if manifest is not spared]
@@ -112,9 +113,12 @@ def _retire(store: Store, manifest: Manifest) -> bool:
 def _sweep(store: Store) -> None:
     """Remove old data folders that no manifest names."""
     folders = [folder for folder in store.folders() if "." in folder and folder[0] == "w"]
-    entries = published(store)
-    named = {entry.manifest.folder for entry in entries if entry.manifest}
-    unreadable = {str(entry.id) for entry in entries if entry.manifest is None}
+    named, unreadable = set(), set()
+    for entry in each_published(store):
+        if entry.manifest is not None:
+            named.add(entry.manifest.folder)
+        else:
+            unreadable.add(str(entry.id))
     for folder in folders:
         if folder not in named and PurePosixPath(folder).stem not in unreadable:
             with contextlib.suppress(FileNotFoundError):
