@@ -2,12 +2,13 @@
 
 import asyncio
 import os
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from spotrain.archive import code, main
+from spotrain.archive import code, main, removal
 from spotrain.archive.code import STALE_SECONDS
 from spotrain.archive.settings import Settings
 
@@ -65,3 +66,45 @@ def test_a_name_that_goes_meanwhile_leaves_the_others_to_be_removed(
     monkeypatch.setattr(code, "_remove", beside_another)
     code.sweep(tmp_path, left[0].stat().st_mtime + STALE_SECONDS + 1)
     assert list(place.iterdir()) == []
+
+
+def begun(output: Path, *, files: int) -> Path:
+    left = output / "code" / ".begun-1"
+    left.mkdir(parents=True)
+    for number in range(files):
+        (left / f"{number}").touch()
+    return left
+
+
+def test_however_much_a_job_puts_there_it_is_never_held_in_memory(tmp_path: Path) -> None:
+    """The list of a few million would have the archive killed, each time that it starts."""
+    left = begun(tmp_path, files=10_000)
+    tracemalloc.start()
+    try:
+        code.sweep(tmp_path, left.stat().st_mtime + STALE_SECONDS + 1)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert not left.exists()
+    assert peak < 250_000
+
+
+def test_what_is_too_much_for_one_hour_is_removed_in_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(removal, "MOST_ENTRIES", 6)
+    left = begun(tmp_path, files=10)
+    later = left.stat().st_mtime + 2 * STALE_SECONDS
+    code.sweep(tmp_path, later)
+    assert len(list(left.iterdir())) == 4
+    assert "code/.begun-1 could not be removed" in caplog.text
+    os.utime(left, (0, 0))
+    code.sweep(tmp_path, later)
+    assert not left.exists()
+
+
+def test_what_is_too_deep_stays_and_the_rest_goes(tmp_path: Path) -> None:
+    left = begun(tmp_path, files=3)
+    os.makedirs(left / "/".join("d" * 400))
+    code.sweep(tmp_path, left.stat().st_mtime + STALE_SECONDS + 1)
+    assert [path.name for path in left.iterdir()] == ["d"]

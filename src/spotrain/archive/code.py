@@ -10,7 +10,6 @@ import logging
 import os
 import re
 import secrets
-import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from typing import IO, Final
 from spotrain import contract
 from spotrain.archive.confinement import opened_below
 from spotrain.archive.errors import ArchiveError, NotFound, Refused, Unavailable
+from spotrain.archive.removal import remove_folder
 from spotrain.archive.tarballs import unpack
 from spotrain.checkpoints.store.directory import sync_folder
 
@@ -173,14 +173,11 @@ def _is_stale(entry: os.DirEntry[str], now: float) -> bool:
 def _remove(output: Path, name: str) -> None:
     """What an upload has left, whatever jobs have made of it."""
     try:
-        with opened_below(output, f"{contract.CODE_DIR}/{name}") as left:
-            _chmod_folders(left, 0o755, lambda: None)
-            os.chmod(left, 0o755)
         with opened_below(output, contract.CODE_DIR) as place:
-            shutil.rmtree(place / name, ignore_errors=True)
-    except NotFound:
+            remove_folder(place, name)
+    except (NotFound, FileNotFoundError):
         pass
-    except (ArchiveError, OSError, RecursionError) as error:
+    except (ArchiveError, OSError) as error:
         logger.warning("%s/%s could not be removed: %s", contract.CODE_DIR, name, error)
 
 

@@ -9,13 +9,14 @@ import errno
 import os
 import time
 from collections.abc import Hashable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Final, NoReturn
 
 from spotrain.archive.confinement import opened_below, opened_file
 from spotrain.archive.errors import NotFound, Refused
-from spotrain.checkpoints.store import CHUNK, Directory, Sink
+from spotrain.archive.removal import remove_folder
+from spotrain.checkpoints.store import CHUNK, Directory
 from spotrain.checkpoints.store.directory import sync_folder
 
 MANIFEST_BYTES: Final = 4 << 20
@@ -89,10 +90,10 @@ class JobStore(Directory):
                 start += len(chunk)
                 yield chunk
 
-    def write(self, name: str) -> AbstractContextManager[Sink]:
+    def write(self, name: str) -> NoReturn:
         raise self._read_only(name)
 
-    def publish(self, name: str, target: str) -> None:
+    def publish(self, name: str, target: str) -> NoReturn:
         raise self._read_only(target)
 
     def move(self, name: str, target: str) -> None:
@@ -108,6 +109,10 @@ class JobStore(Directory):
             os.replace(here / source.name, there / end.name)
             sync_folder(there)
             sync_folder(here)
+
+    def remove(self, folder: str) -> None:
+        with contextlib.suppress(OSError):
+            remove_folder(self.path, folder)
 
     def _count_manifest(self, size: int) -> None:
         if size > MANIFEST_BYTES:
