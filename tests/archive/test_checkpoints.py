@@ -19,7 +19,7 @@ from spotrain.archive.checkpoints import (
     verify_checkpoints,
 )
 from spotrain.archive.client import Client
-from spotrain.archive.errors import NotFound, Refused
+from spotrain.archive.errors import NotFound, Refused, Unavailable
 from spotrain.archive.job_store import MANIFEST_BYTES, JobStore
 from spotrain.archive.records import CheckpointRecord
 from spotrain.checkpoints.retention import Retention
@@ -167,6 +167,28 @@ def test_the_archive_writes_no_checkpoint(output: Path) -> None:
     with pytest.raises(OSError, match="writes no checkpoints"):
         store.publish(f"{data.parent.name}/{data.name}", "w000001-s00000020.json")
     assert len(list_checkpoints(output, "run")) == 1
+
+
+def test_data_without_end_keeps_its_reader_for_an_hour_at_most(
+    output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is pruned then: who knows which one is intact."""
+    for step in (10, 20):
+        publish(output / "run", step)
+    store = JobStore(output / "run", "output/run")
+    monkeypatch.setattr(job_store, "READ_SECONDS", -1.0)
+    store.give_time()
+    endless = output / "run" / "w000001-s00000020.abcd" / "data-00000.bin"
+    os.truncate(endless, 1 << 40)
+    chunks = store.chunks(f"{endless.parent.name}/{endless.name}")
+    next(chunks)
+    with pytest.raises(Unavailable, match="given up"):
+        next(chunks)
+    with pytest.raises(Unavailable, match="given up"):
+        list(verify_checkpoints(output, "run"))
+    with pytest.raises(Unavailable, match="given up"):
+        prune_checkpoints(output, "run", Retention(keep=1))
+    assert len(list((output / "run").glob("*.json"))) == 2
 
 
 def test_a_manifest_without_end_is_not_read(output: Path) -> None:

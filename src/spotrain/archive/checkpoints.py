@@ -33,6 +33,7 @@ def verify_checkpoints(output: Path, place: str) -> Iterator[CheckpointRecord]:
             if entry.manifest is None:
                 yield _record(entry, intact=False)
                 continue
+            store.give_time()
             problem = inventory.damage(entry.manifest)
             yield _record(entry, intact=not problem, problem=problem)
 

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final, NoReturn
 
 from spotrain.archive.confinement import opened_below, opened_file
-from spotrain.archive.errors import NotFound, Refused
+from spotrain.archive.errors import NotFound, Refused, Unavailable
 from spotrain.archive.removal import remove_folder
 from spotrain.checkpoints.store import CHUNK, Directory
 from spotrain.checkpoints.store.directory import sync_folder
@@ -26,6 +26,9 @@ MANIFESTS_BYTES: Final = 16 << 20
 as much, of all of them at once."""
 MOST_ENTRIES: Final = 20_000
 """Of a folder that is looked through: some 10,000 checkpoints."""
+READ_SECONDS: Final = 3600.0
+"""For all bytes of one checkpoint, or of all that pruning looks at: a file may be a hole without
+end, which takes no room on the volume."""
 
 
 class JobStore(Directory):
@@ -41,6 +44,11 @@ class JobStore(Directory):
         self._name = name
         self._manifest_bytes = MANIFESTS_BYTES
         """That may still be read of those that were listed last."""
+        self.give_time()
+
+    def give_time(self) -> None:
+        """READ_SECONDS from now on; whoever reads later than that gets Unavailable."""
+        self._until = time.monotonic() + READ_SECONDS
 
     def __str__(self) -> str:
         return self._name
@@ -83,12 +91,15 @@ class JobStore(Directory):
     def chunks(self, name: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
         with self._opened_file(name) as file:
             size = os.fstat(file).st_size
-            if "/" not in name:
+            is_manifest = "/" not in name
+            if is_manifest:
                 self._count_manifest(size)
             end = size if length is None else min(size, start + length)
             while start < end and (chunk := os.pread(file, min(CHUNK, end - start), start)):
                 start += len(chunk)
                 yield chunk
+                if not is_manifest:
+                    self._check_time()
 
     def write(self, name: str) -> NoReturn:
         raise self._read_only(name)
@@ -122,6 +133,14 @@ class JobStore(Directory):
             said = f"it and the newer ones have more than {MANIFESTS_BYTES} bytes together; prune"
             raise OSError(errno.EFBIG, said)
         self._manifest_bytes -= size
+
+    def _check_time(self) -> None:
+        # No OSError: that counts as damage, and pruning would then spare another one.
+        if time.monotonic() > self._until:
+            raise Unavailable(
+                f"reading checkpoints in {self} has taken more than {READ_SECONDS:.0f} s, and was "
+                "given up. See whether the file server is slow, or a file larger than it should be."
+            )
 
     def _read_only(self, name: str) -> OSError:
         said = f"{self}/{name}: the archive writes no checkpoints, which are the job's own"
