@@ -71,8 +71,7 @@ class Service:
         # Apart, so that a volume that hangs leaves the other one's answers alone.
         self._ledger = FileWork("ledger and logs", patience=patience)
         self._output = FileWork("output/", patience=patience)
-        self._unpacking = FileWork("output/", threads=UPLOADS)
-        """For code that was sent: what was given up is removed yet, and that may take long too."""
+        self._unpacking = FileWork("output/", threads=UPLOADS)  # and what was given up removed
         self._reading = FileWork("output/", threads=2)
         """For what takes long by its nature."""
         self._walking = FileWork("output/", threads=2, patience=patience)
