@@ -121,7 +121,8 @@ def test_a_job_that_is_deleted_meanwhile_keeps_its_curves_and_the_others_theirs(
     write_curve(output / "digits", "loss", {1: 0.5})
     with shown(shelf, tmp_path / "runs", "digits", "other") as board:
         assert board.update() == {"digits"}
-        shelf.find("digits").remove()
+        gone = shelf.find("digits")
+        gone.remove(gone.uid)
         write_curve(output / "digits", "loss", {2: 0.4})
         write_curve(output / "other", "loss", {1: 0.5})
         assert board.update() == {"digits", "other"}
@@ -130,7 +131,8 @@ def test_a_job_that_is_deleted_meanwhile_keeps_its_curves_and_the_others_theirs(
 
 def test_a_board_of_a_deleted_job_shows_what_it_has_left(shelf: Shelf, tmp_path: Path) -> None:
     write_curve(shelf.volume / contract.OUTPUT_DIR / "digits", "loss", {1: 0.5})
-    shelf.find("digits").remove()
+    gone = shelf.find("digits")
+    gone.remove(gone.uid)
     with shown(shelf, tmp_path / "runs", "digits", "never") as board:
         assert board.update() == {"digits"}
         assert board.mirror.count == 1

@@ -50,7 +50,8 @@ def test_a_watched_list_is_redrawn_until_ctrl_c(
         shown.read_until("digits")
         add(tmp_path, "words")
         shown.read_until("words")
-        Shelf(tmp_path).find("digits").remove()
+        gone = Shelf(tmp_path).find("digits")
+        gone.remove(gone.uid)
         shown.press(CTRL_C)
         assert shown.read_to_end() == 130
     assert "Traceback" not in shown.text

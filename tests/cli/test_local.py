@@ -8,7 +8,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +22,14 @@ from spotrain.archive.folder import Folder
 from spotrain.cli.checkpoints import output_of
 from spotrain.cli.errors import CONFLICT, UserError
 from spotrain.cli.job_view import JobView, view
-from spotrain.cli.local_jobs import ENV_FOLDER, LocalJobs, own_shelf
+from spotrain.cli.local_jobs import ENV_FOLDER, LocalJobs, own_shelf, seen
 from spotrain.cli.local_run import make_settings, run_here
 from spotrain.cli.main import main
 from spotrain.cli.refusals import NotThere, Taken
 from spotrain.controller.status import RUNNING, SUCCEEDED, SUSPENDED
 from spotrain.controller.stored import merge_patch
 from spotrain.kinds import Object
-from spotrain.local.shelf import NoSuchJob, Shelf, merged
+from spotrain.local.shelf import NoSuchJob, Shelf, StoredJob, merged
 from tests.archive.test_checkpoints import publish
 from tests.cli.documents import job
 from tests.cli.terminal import CTRL_C, terminal
@@ -449,17 +449,47 @@ def test_a_merge_patch_makes_one_document_of_the_other(before: Object, after: Ob
     assert merged(before, merge_patch(before, after)) == after
 
 
-def test_of_two_runs_of_a_name_that_begin_at_once_one_is_told_of_the_other(
+def test_a_run_that_finds_an_ended_job_leaves_the_one_that_another_makes_of_its_name_meanwhile(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The other's job appears behind the look whether there is one."""
     shelf.add(job(), make_settings(shelf))
+    remove = StoredJob.remove
 
-    def find(_shelf: Shelf, name: str) -> None:
-        raise NoSuchJob(name)
+    def second(stored: StoredJob, uid: str) -> None:
+        """The other goes first, all the way to its own job."""
+        remove(stored, uid)
+        shelf.add(job(), make_settings(shelf), run_until=running)
+        remove(stored, uid)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(Shelf, "find", find)
+    with contextlib.ExitStack() as running:
+        monkeypatch.setattr(StoredJob, "remove", second)
         with pytest.raises(UserError, match="digits already runs on this machine") as refused:
             run_here(job(), make_settings(shelf))
+        assert shelf.find("digits").is_run
+    monkeypatch.undo()
     assert refused.value.exit_code == CONFLICT
+
+
+def test_a_run_is_seen_by_another_from_the_moment_its_job_is_there(shelf: Shelf) -> None:
+    with contextlib.ExitStack() as running:
+        first = shelf.add(job(), make_settings(shelf), run_until=running)
+        before = first.document()
+        with pytest.raises(UserError, match="digits already runs on this machine"):
+            run_here(job(), make_settings(shelf))
+        assert first.document() == before
+    assert not first.is_run
+
+
+def test_a_deleted_job_that_is_run_again_is_shown_and_stays(jobs: LocalJobs, shelf: Shelf) -> None:
+    """Its engine takes it between the look whether it is run and the removal."""
+    stored = shelf.add(job(), make_settings(shelf))
+    stored.change({"metadata": {"deletionTimestamp": datetime.now(UTC).isoformat()}})
+
+    class Idle(StoredJob):
+        is_run = False
+
+    with stored.running():
+        assert view(seen(Idle(stored.folder))).state == "Deleting"
+    with pytest.raises(NoSuchJob):
+        seen(stored)
+    assert not shelf.jobs()

@@ -1,17 +1,19 @@
 """Jobs of this machine as folders: added whole or not at all, whoever does so at once."""
 
 import contextlib
+import fcntl
 import shutil
 from pathlib import Path
 from queue import Queue
 from threading import Thread
+from typing import IO
 
 import pytest
 
 from spotrain.cli.errors import UserError
 from spotrain.cli.local_jobs import LocalJobs
 from spotrain.cli.local_run import make_settings
-from spotrain.local.shelf import NameTaken, Settings, Shelf
+from spotrain.local.shelf import AlreadyRun, NameTaken, NoSuchJob, Settings, Shelf
 from tests.cli.documents import job
 from tests.cli.test_local import Typed, jobs, shelf, typed
 
@@ -43,6 +45,65 @@ def test_of_those_who_add_a_name_at_once_one_does_and_all_of_it_is_its_own(shelf
         thread.join()
     assert taken.qsize() == 1
     assert shelf.find("digits").settings() == taken.get()
+
+
+def test_a_job_that_was_made_anew_is_not_removed_for_the_one_that_had_its_name(
+    shelf: Shelf,
+) -> None:
+    old = shelf.add(job(), make_settings(shelf))
+    seen_before = old.uid
+    old.remove(seen_before)
+    new = shelf.add(job(), make_settings(shelf)).document()
+    old.remove(seen_before)
+    assert shelf.find("digits").document() == new
+
+
+def test_a_job_that_a_process_runs_is_not_removed(shelf: Shelf) -> None:
+    stored = shelf.add(job(), make_settings(shelf))
+    before = stored.document()
+    with stored.running(), pytest.raises(AlreadyRun, match="digits"):
+        stored.remove(stored.uid)
+    assert stored.document() == before
+    stored.remove(stored.uid)
+    assert not shelf.jobs()
+
+
+def test_of_many_who_remove_a_job_at_once_none_fails_and_nothing_of_it_is_left(
+    shelf: Shelf,
+) -> None:
+    stored = shelf.add(job(), make_settings(shelf))
+    uid, failed = stored.uid, Queue[Exception]()
+
+    def remove() -> None:
+        try:
+            stored.remove(uid)
+        except Exception as error:
+            failed.put(error)
+
+    threads = [Thread(target=remove) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed.empty()
+    assert list((shelf.root / "jobs").iterdir()) == []
+    assert not (shelf.root / "removed").exists()
+
+
+def test_who_comes_to_run_a_job_while_it_is_removed_does_not_run_what_nobody_finds(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = shelf.add(job(), make_settings(shelf))
+    lock = fcntl.flock
+
+    def late(file: IO[str], operation: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", lock)
+        stored.remove(stored.uid)
+        lock(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with pytest.raises(NoSuchJob), stored.running():
+        pass
 
 
 def test_a_full_disk_leaves_no_job_behind(

@@ -18,7 +18,15 @@ from spotrain.cli.refusals import NotThere
 from spotrain.controller.status import FAILED, NO_PROCESS, RUNNING, SUCCEEDED, SUSPENDED
 from spotrain.job import InvalidDocument
 from spotrain.kinds import Object
-from spotrain.local.shelf import NameTaken, NoSuchJob, Settings, Shelf, StoredJob, merged
+from spotrain.local.shelf import (
+    AlreadyRun,
+    NameTaken,
+    NoSuchJob,
+    Settings,
+    Shelf,
+    StoredJob,
+    merged,
+)
 
 ENV_FOLDER: Final = "SPOTRAIN_LOCAL_FOLDER"
 FOLDER: Final = ".spotrain"
@@ -87,7 +95,8 @@ class LocalJobs:
         try:
             start_engine(added)
         except BaseException:
-            added.remove()
+            with contextlib.suppress(NoSuchJob):
+                remove(added, added.uid)
             raise
         return seen(added)
 
@@ -104,12 +113,8 @@ class LocalJobs:
     def delete(self, name: str) -> None:
         """Its workers are told to leave, and save; what runs it removes it then."""
         stored = self._find(name)
-        if stored.is_run:
-            now = datetime.now(UTC).isoformat(timespec="seconds")
-            with contextlib.suppress(NoSuchJob):
-                stored.change({"metadata": {"deletionTimestamp": now}, "spec": {"suspend": True}})
-        else:
-            stored.remove()
+        with contextlib.suppress(NoSuchJob):
+            remove(stored, stored.uid)
 
     def watch(self, name: str) -> Iterator[Object]:
         stored, last = self._find(name), None
@@ -125,7 +130,10 @@ class LocalJobs:
 
     def _find(self, name: str) -> StoredJob:
         self.get(name)
-        return self.shelf.find(name)
+        try:
+            return self.shelf.find(name)
+        except NoSuchJob:
+            raise self._unknown(name) from None
 
     def _unknown(self, name: str) -> NotThere:
         return no_such_job(name, [stored.name for stored in self.shelf.jobs()], WHERE)
@@ -144,9 +152,21 @@ def seen(stored: StoredJob) -> Object:
     if is_run:
         return document
     if document["metadata"].get("deletionTimestamp"):  # its engine ended before it could see it
-        stored.remove()
+        try:
+            stored.remove(document["metadata"]["uid"])
+        except AlreadyRun:
+            return document
         raise NoSuchJob(stored.name)
     return without_engine(document)
+
+
+def remove(stored: StoredJob, uid: str) -> None:
+    """Now, or by what runs it when its workers are gone. Raises NoSuchJob, OSError."""
+    try:
+        stored.remove(uid)
+    except AlreadyRun:
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        stored.change({"metadata": {"deletionTimestamp": now}, "spec": {"suspend": True}})
 
 
 def unusable(error: InvalidDocument) -> UserError:

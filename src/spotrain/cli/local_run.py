@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -80,22 +80,9 @@ def run_here(document: Mapping[str, Any], settings: Settings) -> None:
     Raises:
         UserError: it cannot run here, or it failed.
     """
-    stored = _add(own_shelf(), document, settings)
-    try:
-        with _display(stored) as tell:
-            succeeded = asyncio.run(run_job(stored, tell))
-    except NotLocal as error:
-        raise UserError(str(error)) from None
-    except OSError as error:
-        raise UserError(f"the job cannot run here: {error}", exit_code=JOB_FAILED) from None
-    except AlreadyRun:
-        raise _is_run(stored.name) from None
-    except KeyboardInterrupt:
-        raise UserError(
-            f"interrupted: {stored.name} and its workers have ended. Next: spotrain resume "
-            f"{stored.name} --local goes on from its last checkpoint.",
-            exit_code=INTERRUPTED,
-        ) from None
+    with ExitStack() as running:
+        stored = _add(own_shelf(), document, settings, running)
+        succeeded = _play(stored)
     if not stored.job_file.exists():
         say(f"{stored.name} was deleted.")
         return
@@ -110,7 +97,26 @@ def run_here(document: Mapping[str, Any], settings: Settings) -> None:
     print(f"Next: spotrain report {stored.name} --local")
 
 
-def _add(shelf: Shelf, document: Mapping[str, Any], settings: Settings) -> StoredJob:
+def _play(stored: StoredJob) -> bool:
+    """Whether it succeeded. Raises UserError: it cannot run here, or Ctrl-C."""
+    try:
+        with _display(stored) as tell:
+            return asyncio.run(run_job(stored, tell))
+    except NotLocal as error:
+        raise UserError(str(error)) from None
+    except OSError as error:
+        raise UserError(f"the job cannot run here: {error}", exit_code=JOB_FAILED) from None
+    except KeyboardInterrupt:
+        raise UserError(
+            f"interrupted: {stored.name} and its workers have ended. Next: spotrain resume "
+            f"{stored.name} --local goes on from its last checkpoint.",
+            exit_code=INTERRUPTED,
+        ) from None
+
+
+def _add(
+    shelf: Shelf, document: Mapping[str, Any], settings: Settings, running: ExitStack
+) -> StoredJob:
     try:
         job = parse_job(document)
         if settings.machines < job.min_replicas:
@@ -120,13 +126,11 @@ def _add(shelf: Shelf, document: Mapping[str, Any], settings: Settings) -> Store
             )
         with contextlib.suppress(NoSuchJob):
             old = shelf.find(job.name)
-            if old.is_run:
-                raise _is_run(job.name)
-            old.remove()
-        return shelf.add(document, settings)
+            old.remove(old.uid)
+        return shelf.add(document, settings, run_until=running)
     except InvalidDocument as error:
         raise UserError(" ".join(str(error).split())) from None
-    except NameTaken:  # by another that has just begun
+    except (AlreadyRun, NameTaken):  # taken: by another that has just begun
         raise _is_run(job.name) from None
 
 

@@ -25,7 +25,9 @@ async def serve(folder: Path) -> bool:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task
     loop.add_signal_handler(signal.SIGTERM, task.cancel)
-    return await run_job(StoredJob(folder), tell)
+    stored = StoredJob(folder)
+    with stored.running():
+        return await run_job(stored, tell)
 
 
 def main() -> int:

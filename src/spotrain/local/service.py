@@ -24,36 +24,36 @@ async def run_job(stored: StoredJob, tell: Callable[[str], None]) -> bool:
     """Run the job until it has ended or is deleted; a deleted one is removed when its workers are
     gone. `tell` hears what happens. Returns whether it succeeded.
 
+    Whoever calls it holds `stored.running()`.
+
     Raises:
-        AlreadyRun: another process does.
         OSError: the coordinator's port is taken, or the folder cannot be written.
         NotLocal: the job needs what only a cluster has.
     """
-    with stored.running():
-        engine = load_engine(stored)
-        told = 0
+    engine = load_engine(stored)
+    told = 0
 
-        def tell_news() -> None:
-            nonlocal told
-            for happening in engine.story[told:]:
-                tell(happening.text)
-            told = len(engine.story)
+    def tell_news() -> None:
+        nonlocal told
+        for happening in engine.story[told:]:
+            tell(happening.text)
+        told = len(engine.story)
 
-        engine.watchers.append(tell_news)
-        async with engine.running(), asyncio.TaskGroup() as group:
-            heeding = group.create_task(_heed(stored, engine))
-            await engine.until(
-                lambda: engine.status.finished or (heeding.done() and not engine.machines.pods)
-            )
-            heeding.cancel()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(GOODBYE_SECONDS):
-                    await engine.until(lambda: all(pod.is_over for pod in engine.machines.pods))
-        tell_news()
-        if heeding.done() and not heeding.cancelled():
-            stored.remove()
-            return False
-        return engine.report().outcome == "succeeded"
+    engine.watchers.append(tell_news)
+    async with engine.running(), asyncio.TaskGroup() as group:
+        heeding = group.create_task(_heed(stored, engine))
+        await engine.until(
+            lambda: engine.status.finished or (heeding.done() and not engine.machines.pods)
+        )
+        heeding.cancel()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(GOODBYE_SECONDS):
+                await engine.until(lambda: all(pod.is_over for pod in engine.machines.pods))
+    tell_news()
+    if heeding.done() and not heeding.cancelled():
+        stored.remove_run()
+        return False
+    return engine.report().outcome == "succeeded"
 
 
 def load_engine(stored: StoredJob) -> Engine:

@@ -7,6 +7,7 @@
                    story.log       what happened, where nobody watched
                    interruptions/  workers that a drill wants taken away
 <root>/jobs.lock                   held while a job is added or removed
+<root>/removed/                    a job on its way out, which nobody finds any more
 <root>/archive/                    ledger and output of all jobs, also of those that were deleted
 <root>/efs/                        the shared volume of jobs that were given no other
 """
@@ -14,10 +15,11 @@
 import contextlib
 import fcntl
 import json
+import os
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,6 +38,7 @@ NAMESPACE: Final = "local"
 MACHINES: Final = 8
 ARCHIVE: Final = "archive"
 LOCK: Final = "jobs.lock"
+REMOVED: Final = "removed"
 
 
 class NameTaken(ValueError):
@@ -101,8 +104,17 @@ class Shelf:
             raise NoSuchJob(name)
         return found
 
-    def add(self, document: Mapping[str, Any], settings: Settings) -> "StoredJob":
-        """A new job, which nobody runs yet. It is there when `job.json` is, which comes last.
+    def add(
+        self,
+        document: Mapping[str, Any],
+        settings: Settings,
+        *,
+        run_until: ExitStack | None = None,
+    ) -> "StoredJob":
+        """A new job. It is there when `job.json` is, which comes last.
+
+        Nobody runs it yet; with `run_until` this process does, until that is left, so that nobody
+        ever sees it idle.
 
         Raises:
             JobError: it is no usable job.
@@ -124,6 +136,8 @@ class Shelf:
             if added.job_file.exists():
                 raise NameTaken(name)
             added.folder.mkdir(parents=True, exist_ok=True)
+            if run_until:
+                run_until.enter_context(added.running())
             replace_file(added.settings_file, json.dumps(asdict(settings), indent=2))
             replace_file(added.job_file, text)
         return added
@@ -131,6 +145,8 @@ class Shelf:
 
 @dataclass(frozen=True)
 class StoredJob:
+    """The job that has the name; after it was removed that may be another one, by its uid."""
+
     folder: Path
 
     @property
@@ -153,6 +169,11 @@ class StoredJob:
     @property
     def status_file(self) -> Path:
         return self.folder / STATUS
+
+    @property
+    def uid(self) -> str:
+        """Raises NoSuchJob, InvalidDocument."""
+        return str(self.spec()["metadata"]["uid"])
 
     def document(self) -> Object:
         """The job with its status, as the API server would hand it out.
@@ -189,22 +210,46 @@ class StoredJob:
         Raises:
             InvalidDocument: what would come out is no usable job; nothing was changed.
             NoSuchJob: it is gone.
+            OSError: it cannot be written; nothing was changed.
         """
-        with locked(self.folder / "change.lock"):
-            before = self.spec()
-            after = merged(before, patch)
-            parse_job(after)
-            after["metadata"]["generation"] = before["metadata"]["generation"] + 1
-            replace_file(self.job_file, json.dumps(after, indent=2))
+        try:
+            with locked(self.folder / "change.lock"):
+                before = self.spec()
+                after = merged(before, patch)
+                parse_job(after)
+                after["metadata"]["generation"] = before["metadata"]["generation"] + 1
+                replace_file(self.job_file, json.dumps(after, indent=2))
+        except FileNotFoundError:  # its folder
+            raise NoSuchJob(self.name) from None
         return after
 
-    def remove(self) -> None:
-        """Everything but what it wrote to volumes and what the archive has of it. No process may
-        run it any more. Raises OSError, InvalidDocument."""
+    def remove(self, uid: str) -> None:
+        """Everything but what it wrote to volumes and what the archive has of it. Nothing is done
+        where it is gone already, though another job may have its name by now.
+
+        Raises AlreadyRun, OSError, InvalidDocument.
+        """
+        with self._shelf_locked(), contextlib.suppress(NoSuchJob):
+            if self.uid == uid:
+                with self.running():
+                    self._clear()
+
+    def remove_run(self) -> None:
+        """`remove`, for the process that runs it."""
+        with self._shelf_locked(), contextlib.suppress(NoSuchJob):
+            self._clear()
+
+    def _clear(self) -> None:
+        close_job(self.archive, self.document(), self.last_alive)
+        leaving = self.folder.parents[1] / REMOVED
+        shutil.rmtree(leaving, ignore_errors=True)  # of one who was interrupted
+        os.replace(self.folder, leaving)  # nobody who looks at it meanwhile puts a file there
+        shutil.rmtree(leaving)
+
+    @contextmanager
+    def _shelf_locked(self) -> Iterator[None]:
         with locked(self.folder.parents[1] / LOCK):
-            with contextlib.suppress(NoSuchJob):
-                close_job(self.archive, self.document(), self.last_alive)
-            shutil.rmtree(self.folder)
+            yield
 
     @property
     def last_alive(self) -> datetime:
@@ -215,9 +260,11 @@ class StoredJob:
     def is_run(self) -> bool:
         """Does a process run it?"""
         try:
-            with self.running():
+            with self._engine_lock.open() as lock:
+                # Shared: two who look at once do not take each other for an engine.
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
                 return False
-        except AlreadyRun:
+        except BlockingIOError:
             return True
         except FileNotFoundError:
             return False
@@ -226,14 +273,31 @@ class StoredJob:
     def running(self) -> Iterator[None]:
         """This process runs the job, and no other. The lock ends with it, however it ends.
 
-        Raises AlreadyRun.
+        Raises AlreadyRun; NoSuchJob: it has been removed.
         """
-        with (self.folder / "engine.lock").open("a") as lock:
+        try:
+            lock = self._engine_lock.open("a")
+        except FileNotFoundError:
+            raise NoSuchJob(self.name) from None
+        with lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise AlreadyRun(self.name) from None
+            if not self._is_locked_by(lock.fileno()):
+                raise NoSuchJob(self.name)
             yield
+
+    def _is_locked_by(self, lock: int) -> bool:
+        """Not if the job was removed between opening the file and locking it."""
+        try:
+            return os.path.samestat(os.fstat(lock), self._engine_lock.stat())
+        except FileNotFoundError:
+            return False
+
+    @property
+    def _engine_lock(self) -> Path:
+        return self.folder / "engine.lock"
 
 
 def merged(document: Mapping[str, Any], patch: Mapping[str, Any]) -> Object:
