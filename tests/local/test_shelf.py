@@ -12,7 +12,7 @@ import pytest
 
 from spotrain.cli.errors import UserError
 from spotrain.cli.local_jobs import LocalJobs
-from spotrain.cli.local_run import make_settings
+from spotrain.cli.local_run import make_settings, run_here
 from spotrain.local.shelf import AlreadyRun, NameTaken, NoSuchJob, Settings, Shelf
 from tests.cli.documents import job
 from tests.cli.test_local import Typed, jobs, shelf, typed
@@ -119,6 +119,30 @@ def test_a_full_disk_leaves_no_job_behind(
     assert typed("list") == 0
     (shelf.root / "jobs" / "digits" / "job.partial").unlink()
     shelf.add(job(), make_settings(shelf))
+
+
+@pytest.mark.parametrize("verb", ["run", "stop", "delete"])
+def test_a_full_disk_is_one_error_that_says_what_to_do_whatever_is_written(
+    verb: str, shelf: Shelf, jobs: LocalJobs
+) -> None:
+    stored = shelf.add(job(), make_settings(shelf))
+    acts = {
+        "run": lambda: run_here(job("other"), make_settings(shelf)),
+        "stop": lambda: jobs.patch("digits", {"spec": {"suspend": True}}),
+        "delete": lambda: jobs.delete("digits"),
+    }
+    other = shelf.root / "jobs" / "other"
+    other.mkdir()
+    full = [stored.folder / "job.partial", other / "settings.partial"]
+    for file in full:
+        file.symlink_to("/dev/full")
+    with stored.running(), pytest.raises(UserError, match="No space left on device") as caught:
+        acts[verb]()
+    assert str(shelf.root) in caught.value.message
+    assert "Make room" in caught.value.message
+    assert "\n" not in caught.value.message
+    for file in full:
+        file.unlink()
 
 
 @pytest.mark.parametrize("verb", ["list", "delete digits", "gpus", "explain digits"])

@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -84,14 +85,10 @@ class LocalJobs:
         with contextlib.suppress(NoSuchJob):
             seen(self.shelf.find(document["metadata"]["name"]))  # a deleted one goes by it
         try:
-            added = self.shelf.add(document, self.settings)
+            with kept(self.shelf):
+                added = self.shelf.add(document, self.settings)
         except NameTaken:
             raise name_taken(str(document["metadata"]["name"]), WHERE) from None
-        except OSError as error:
-            raise UserError(
-                f"{self.shelf.root}: the job cannot be kept there: {error.strerror}. Make room, or "
-                f"name another folder by {ENV_FOLDER}, and submit it again."
-            ) from None
         try:
             start_engine(added)
         except BaseException:
@@ -103,7 +100,8 @@ class LocalJobs:
     def patch(self, name: str, change: Mapping[str, Any]) -> Object:
         stored = self._find(name)
         try:
-            changed = stored.change(change)
+            with kept(self.shelf):
+                changed = stored.change(change)
         except InvalidDocument as error:
             raise unusable(error) from None
         if not stored.is_run and not changed["spec"].get("suspend"):
@@ -113,7 +111,7 @@ class LocalJobs:
     def delete(self, name: str) -> None:
         """Its workers are told to leave, and save; what runs it removes it then."""
         stored = self._find(name)
-        with contextlib.suppress(NoSuchJob):
+        with contextlib.suppress(NoSuchJob), kept(self.shelf):
             remove(stored, stored.uid)
 
     def watch(self, name: str) -> Iterator[Object]:
@@ -167,6 +165,19 @@ def remove(stored: StoredJob, uid: str) -> None:
     except AlreadyRun:
         now = datetime.now(UTC).isoformat(timespec="seconds")
         stored.change({"metadata": {"deletionTimestamp": now}, "spec": {"suspend": True}})
+
+
+@contextmanager
+def kept(shelf: Shelf) -> Iterator[None]:
+    """Around what writes a job of the shelf. Raises UserError where the disk does not take it."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            f"{shelf.root}: the job cannot be kept there: {error.strerror}. Make room, or let it "
+            f"be written, and type the same again; for a new job {ENV_FOLDER} may name another "
+            "folder."
+        ) from None
 
 
 def unusable(error: InvalidDocument) -> UserError:

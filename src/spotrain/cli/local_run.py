@@ -12,7 +12,7 @@ from spotrain import contract
 from spotrain.cli.errors import CONFLICT, INTERRUPTED, JOB_FAILED, UserError
 from spotrain.cli.job_view import view
 from spotrain.cli.local_archive import opened_local_archive
-from spotrain.cli.local_jobs import ENV_FOLDER, own_shelf
+from spotrain.cli.local_jobs import ENV_FOLDER, kept, own_shelf
 from spotrain.cli.output import REFRESHES_PER_SECOND, say
 from spotrain.cli.status import draw
 from spotrain.job import InvalidDocument, parse_job
@@ -124,10 +124,11 @@ def _add(
                 f"--machines {settings.machines}: the job needs {job.min_replicas} workers at "
                 "least, and each has a machine of its own."
             )
-        with contextlib.suppress(NoSuchJob):
-            old = shelf.find(job.name)
-            old.remove(old.uid)
-        return shelf.add(document, settings, run_until=running)
+        with kept(shelf):
+            with contextlib.suppress(NoSuchJob):
+                old = shelf.find(job.name)
+                old.remove(old.uid)
+            return shelf.add(document, settings, run_until=running)
     except InvalidDocument as error:
         raise UserError(" ".join(str(error).split())) from None
     except (AlreadyRun, NameTaken):  # taken: by another that has just begun
