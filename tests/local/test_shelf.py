@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import json
 import shutil
 from pathlib import Path
 from queue import Queue
@@ -156,3 +157,67 @@ def test_a_spoilt_job_is_one_error_that_names_the_file(
     assert f"{added.job_file} cannot be used: it is no JSON" in told
     assert told.count("\n") == 1
     shutil.rmtree(added.folder)  # as it says
+
+
+WHOLE = {"name": "digits", "uid": "u", "generation": 1, "creationTimestamp": "2026-01-31T12:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("document", "says"),
+    [
+        pytest.param(None, "it is no mapping", id="null"),
+        pytest.param([], "it is no mapping", id="list"),
+        pytest.param({}, "metadata: is missing", id="empty"),
+        pytest.param({"metadata": {**WHOLE, "uid": 1}, "spec": {}}, "metadata.uid: 1 is", id="uid"),
+        pytest.param({"metadata": WHOLE}, "spec: is missing", id="no-spec"),
+        pytest.param(
+            {"metadata": {**WHOLE, "creationTimestamp": "2026-01-31"}, "spec": {}},
+            "'2026-01-31' is no moment",
+            id="moment",
+        ),
+    ],
+)
+@pytest.mark.parametrize("verb", ["list", "delete digits"])
+def test_json_that_is_no_job_is_one_error_that_names_the_file(
+    verb: str,
+    document: object,
+    says: str,
+    shelf: Shelf,
+    typed: Typed,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    added = shelf.add(job(), make_settings(shelf))
+    added.job_file.write_text(json.dumps(document))
+    assert typed(*verb.split()) == 2
+    told = capsys.readouterr().err
+    assert f"{added.job_file} cannot be used: " in told
+    assert says in told
+    assert "remove its folder" in told
+    assert told.count("\n") == 1
+    shutil.rmtree(added.folder)
+
+
+@pytest.mark.parametrize("verb", ["gpus", "explain digits", "checkpoints digits", "report digits"])
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        pytest.param("[]", "it is no mapping", id="list"),
+        pytest.param('{"workdir": "/", "later": 1}', "unknown field 'later'", id="newer"),
+        pytest.param('{"workdir": "/", "machines": "8"}', "machines: '8' is text", id="kind"),
+    ],
+)
+def test_settings_that_this_version_does_not_know_are_one_error_that_names_the_file(
+    verb: str,
+    settings: str,
+    says: str,
+    shelf: Shelf,
+    typed: Typed,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    added = shelf.add(job(), make_settings(shelf))
+    added.settings_file.write_text(settings)
+    assert typed(*verb.split()) == 2
+    told = capsys.readouterr().err
+    assert f"{added.settings_file} cannot be used: " in told
+    assert says in told
+    assert told.count("\n") == 1

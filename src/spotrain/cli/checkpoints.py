@@ -127,11 +127,12 @@ def _opened(
 
 
 def _on_this_machine(name: str) -> tuple[Keeper, Object]:
-    from spotrain.cli.local_jobs import LocalJobs, own_shelf
+    from spotrain.cli.local_jobs import LocalJobs, own_shelf, usable
 
     jobs = LocalJobs(own_shelf())
     document = jobs.get(name)
-    volumes = jobs.shelf.find(name).settings().volumes
+    with usable():
+        volumes = jobs.shelf.find(name).settings().volumes
     return LocalKeeper(Path(volumes[contract.VOLUME_CLAIM]) / contract.OUTPUT_DIR), document
 
 

@@ -10,7 +10,7 @@ from spotrain.cli.drill_plan import Strike, aim, names
 from spotrain.cli.drill_verdict import nodes_usd_per_hour
 from spotrain.cli.drilling import Check, nothing_to_check
 from spotrain.cli.job_view import JobView
-from spotrain.cli.local_jobs import LocalJobs
+from spotrain.cli.local_jobs import LocalJobs, usable
 from spotrain.job import parse_pools
 from spotrain.ledger.prices import PriceBook
 from spotrain.local.interruptions import Manner, ask
@@ -42,7 +42,8 @@ class OnThisMachine:
 
     def usd_per_hour(self, seen: JobView) -> float | None:
         """By the pools that the job was given; nobody bills the machine that one sits at."""
-        account, pools = seen.status.ledger, self._stored.settings().pools
+        with usable():
+            account, pools = seen.status.ledger, self._stored.settings().pools
         if account is None or not pools:
             return None
         book = PriceBook(parse_pools(pools))

@@ -7,18 +7,20 @@ from datetime import datetime
 import yaml
 
 from spotrain import contract
-from spotrain.cli.local_jobs import LocalJobs, unusable
+from spotrain.cli.local_jobs import LocalJobs, usable
 from spotrain.explain import Explanation, Situation
-from spotrain.job import InvalidDocument, Pool
+from spotrain.job import Pool
 from spotrain.kinds import Object
 from spotrain.local.job_files import NO_OBJECTS, JobFiles, Objects
 from spotrain.local.shelf import Shelf, StoredJob
 
 
 def gather_local(shelf: Shelf, name: str, *, now: datetime) -> Situation:
-    """Raises NotThere."""
+    """Raises NotThere; UserError where a file of the job is spoilt."""
     job = LocalJobs(shelf).get(name)
     stored = shelf.find(name)
+    with usable():
+        pools = stored.pools()
     found = objects_of(stored)
     version = {"resourceVersion": str(job["metadata"].get("generation", 0))}
     return Situation(
@@ -27,7 +29,7 @@ def gather_local(shelf: Shelf, name: str, *, now: datetime) -> Situation:
         pods=found["pods"],
         events=found["events"],
         nodes=found["nodes"],
-        pools=pools_object(stored.pools()),
+        pools=pools_object(pools),
     )
 
 
@@ -63,12 +65,10 @@ def local_pools(shelf: Shelf) -> Iterator[Pool]:
     """Of all jobs, each with as many nodes as its jobs may have here. Raises UserError."""
     most: dict[str, int] = {}
     for stored in shelf.jobs():
-        try:
-            pools = stored.pools()
-        except InvalidDocument as error:
-            raise unusable(error) from None
+        with usable():
+            pools, machines = stored.pools(), stored.settings().machines
         for pool in pools:
-            most[pool.name] = most.get(pool.name, 0) + stored.settings().machines
+            most[pool.name] = most.get(pool.name, 0) + machines
     for pool in shelf.pools():
         yield pool.model_copy(update={"max_nodes": min(pool.max_nodes, most[pool.name])})
 

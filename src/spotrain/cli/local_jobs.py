@@ -151,7 +151,8 @@ def seen(stored: StoredJob) -> Object:
         return document
     if document["metadata"].get("deletionTimestamp"):  # its engine ended before it could see it
         try:
-            stored.remove(document["metadata"]["uid"])
+            with kept(Shelf(stored.folder.parents[1])):
+                stored.remove(document["metadata"]["uid"])
         except AlreadyRun:
             return document
         raise NoSuchJob(stored.name)
@@ -178,6 +179,15 @@ def kept(shelf: Shelf) -> Iterator[None]:
             f"be written, and type the same again; for a new job {ENV_FOLDER} may name another "
             "folder."
         ) from None
+
+
+@contextmanager
+def usable() -> Iterator[None]:
+    """Around what reads a job's files. Raises UserError where one is spoilt."""
+    try:
+        yield
+    except InvalidDocument as error:
+        raise unusable(error) from None
 
 
 def unusable(error: InvalidDocument) -> UserError:

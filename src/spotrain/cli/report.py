@@ -150,7 +150,7 @@ def unreachable_checkpoints(output: str) -> Sequence[CheckpointRecord]:
 def story_of_this_machine(name: str) -> Story:
     """Of a job that was deleted too, as in a cluster."""
     from spotrain.cli.local_archive import opened_local_archive
-    from spotrain.cli.local_jobs import LocalJobs, own_shelf
+    from spotrain.cli.local_jobs import LocalJobs, own_shelf, usable
     from spotrain.local.shelf import NoSuchJob
 
     shelf = own_shelf()
@@ -158,7 +158,8 @@ def story_of_this_machine(name: str) -> Story:
     with contextlib.suppress(NoSuchJob):
         stored = shelf.find(name)
         document = LocalJobs(shelf).get(name)
-        volume = Path(stored.settings().volumes.get(contract.VOLUME_CLAIM, volume))
+        with usable():
+            volume = Path(stored.settings().volumes.get(contract.VOLUME_CLAIM, volume))
     with opened_local_archive(shelf) as archive:
         return gather(
             RefreshedLedger(archive, [document] if document else []),

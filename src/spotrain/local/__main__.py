@@ -35,7 +35,8 @@ def main() -> int:
     try:
         return contract.EXIT_OK if asyncio.run(serve(Path(folder))) else contract.EXIT_FAILED
     except (AlreadyRun, NoSuchJob, InvalidDocument, NotLocal, OSError) as error:
-        tell(f"cannot run: {error}")
+        told = " ".join(str(error).split())  # whoever started it shows the last line
+        tell(f"cannot run: {told}")
         return contract.EXIT_FAILED
     except asyncio.CancelledError:
         tell("stopped by SIGTERM")

@@ -3,7 +3,7 @@
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,11 +21,18 @@ def replace_file(path: Path, text: str) -> None:
 def read_document(path: Path) -> Object:
     """Raises FileNotFoundError; InvalidDocument where it is spoilt, by a hand or a full disk."""
     try:
-        document: Object = json.loads(path.read_text())
-    except ValueError as error:
-        found = f"it is no JSON ({error}). Mend it, or remove its folder, and with it the job."
-        raise InvalidDocument(str(path), [("", found)]) from None
+        document = json.loads(path.read_text())
+    except (ValueError, RecursionError) as error:
+        raise spoilt(path, [("", f"it is no JSON ({error}).")]) from None
+    if not isinstance(document, dict):
+        raise spoilt(path, [("", "it is no mapping.")])
     return document
+
+
+def spoilt(path: Path, problems: Sequence[tuple[str, str]]) -> InvalidDocument:
+    """What to raise where the file cannot be used."""
+    last = ("", "Mend it, or remove its folder, and with it the job.")
+    return InvalidDocument(str(path), [*problems, last])
 
 
 @contextmanager

@@ -20,15 +20,18 @@ import shutil
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from pydantic import ValidationError, field_validator
+
 from spotrain import contract
 from spotrain.job import InvalidDocument, Pool, parse_job, parse_pools
+from spotrain.job.documents import Section, explain
 from spotrain.kinds import Object
-from spotrain.local.files import locked, read_document, replace_file
+from spotrain.local.files import locked, read_document, replace_file, spoilt
 from spotrain.local.job_files import STATUS, JobFiles
 from spotrain.local.keeper import close_job
 from spotrain.local.pools import own_pools
@@ -53,13 +56,12 @@ class AlreadyRun(RuntimeError):
     """Another process runs the job."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
+class Settings(Section):
     """What the job finds on this machine. Folders are absolute."""
 
     workdir: str
     """Stands for the image's working directory."""
-    volumes: Mapping[str, str] = field(default_factory=dict)
+    volumes: Mapping[str, str] = {}
     """Volume claim -> folder."""
     machines: int = MACHINES
     """Nodes to be had."""
@@ -67,6 +69,31 @@ class Settings:
     """Of the coordinator; 0: a free one."""
     pools: str = ""
     """As the pools ConfigMap has them; empty: one pool of the job's own GPU."""
+
+
+class KeptMetadata(Section, extra="ignore"):
+    name: str
+    uid: str
+    generation: int
+    creation_timestamp: str
+
+    @field_validator("creation_timestamp")
+    @classmethod
+    def _is_a_moment(cls, told: str) -> str:
+        try:
+            if datetime.fromisoformat(told).tzinfo:
+                return told
+        except ValueError:
+            pass
+        raise ValueError("is no moment with its zone, as 2026-01-31T12:00:00+00:00; correct it.")
+
+
+class KeptJob(Section, extra="ignore"):
+    """What `Shelf.add` gives every job, and whoever shows one takes for granted. Whether the rest
+    is a usable job is asked where it is run."""
+
+    metadata: KeptMetadata
+    spec: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -138,7 +165,7 @@ class Shelf:
             added.folder.mkdir(parents=True, exist_ok=True)
             if run_until:
                 run_until.enter_context(added.running())
-            replace_file(added.settings_file, json.dumps(asdict(settings), indent=2))
+            replace_file(added.settings_file, settings.model_dump_json(indent=2))
             replace_file(added.job_file, text)
         return added
 
@@ -188,16 +215,23 @@ class StoredJob:
     def spec(self) -> Object:
         """The job without its status. Raises NoSuchJob, InvalidDocument."""
         try:
-            return read_document(self.job_file)
+            document = read_document(self.job_file)
         except FileNotFoundError:
             raise NoSuchJob(self.name) from None
+        try:
+            KeptJob.model_validate(document)
+        except ValidationError as error:
+            raise spoilt(self.job_file, explain(error, KeptJob)) from None
+        return document
 
     def settings(self) -> Settings:
         """Raises NoSuchJob, InvalidDocument."""
         try:
-            return Settings(**read_document(self.settings_file))
+            return Settings.model_validate(read_document(self.settings_file))
         except FileNotFoundError:
             raise NoSuchJob(self.name) from None
+        except ValidationError as error:
+            raise spoilt(self.settings_file, explain(error, Settings)) from None
 
     def pools(self) -> tuple[Pool, ...]:
         """On whose nodes it runs. Raises NoSuchJob, InvalidDocument."""
