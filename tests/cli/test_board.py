@@ -1,8 +1,8 @@
 """`spotrain board` with the real TensorBoard, over jobs of this machine."""
 
 import contextlib
-import errno
 import os
+import resource
 import sys
 import time
 from collections.abc import Iterator
@@ -224,22 +224,59 @@ def test_no_name_leads_out_of_the_folder_and_no_size_fills_the_disk(
     assert capsys.readouterr().err.count("left out") == 2
 
 
+@contextlib.contextmanager
+def full_disk(most: int) -> Iterator[None]:
+    """No file of this process grows beyond so many bytes: what fits is written, then it fails."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
 def test_what_a_full_disk_left_of_a_copy_is_written_over(
     mirror: EventMirror, tmp_path: Path
 ) -> None:
-    class Breaking(LocalEvents):
-        def event_bytes(self, output: str, path: str, begin: int) -> bytes:
-            copy = mirror.folder / "digits" / "a.tfevents"
-            copy.write_bytes(b"on")
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    source = events(tmp_path)
-    (source.output / "digits").mkdir(parents=True)
-    (source.output / "digits" / "a.tfevents").write_bytes(b"one two")
-    with pytest.raises(OSError, match="No space left"):
-        mirror.update(Breaking(source.output, source.folder), "digits", "digits")
+    source, file = events(tmp_path), tmp_path / "output" / "digits" / "a.tfevents"
+    file.parent.mkdir(parents=True)
+    whole = bytes(range(1, 201))
+    file.write_bytes(whole[:100])
     mirror.update(source, "digits", "digits")
-    assert (mirror.folder / "digits" / "a.tfevents").read_bytes() == b"one two"
+    file.write_bytes(whole)
+    for _ in range(2):
+        with full_disk(150), pytest.raises(OSError, match="too large"):
+            mirror.update(source, "digits", "digits")
+    copy = mirror.folder / "digits" / "a.tfevents"
+    assert copy.read_bytes() == whole[:150]
+    mirror.update(source, "digits", "digits")
+    assert copy.read_bytes() == whole
+
+
+def test_what_a_full_disk_kept_out_of_the_metrics_is_drawn_once_there_is_room(
+    tmp_path: Path,
+) -> None:
+    told, drawn = metrics(40), MetricCurves(tmp_path)
+    drawn.update("digits", told[:1])
+    (file,) = tmp_path.glob("digits/ledger/*tfevents*")
+    for _ in range(2):
+        with full_disk(file.stat().st_size + 10), pytest.raises(OSError, match="too large"):
+            drawn.update("digits", told[:20])
+    drawn.update("digits", told)
+    assert points(tmp_path) == [(n, "loss", pytest.approx(1.0 / n)) for n in range(1, 41)]
+
+
+def test_what_cannot_be_written_of_one_job_keeps_no_other_from_being_shown(
+    shelf: Shelf, tmp_path: Path
+) -> None:
+    shelf.add(job("other"), make_settings(shelf))
+    for name in ("digits", "other"):
+        write_curve(shelf.volume / contract.OUTPUT_DIR / name, "loss", {1: 0.5})
+    with shown(shelf, tmp_path / "runs", "digits", "other") as board:
+        (tmp_path / "runs" / "digits").touch()  # where the folder should be
+        with pytest.raises(UserError, match="what digits wrote cannot be copied"):
+            board.update()
+        assert list((tmp_path / "runs" / "other").iterdir())
 
 
 def test_a_folder_that_is_not_there_yet_has_no_files(mirror: EventMirror, tmp_path: Path) -> None:
@@ -249,22 +286,28 @@ def test_a_folder_that_is_not_there_yet_has_no_files(mirror: EventMirror, tmp_pa
     assert not mirror.update(events(tmp_path), "digits", "digits")
 
 
-def test_each_metric_that_was_told_is_a_point_once(tmp_path: Path) -> None:
-    told = [
+def metrics(count: int) -> list[MetricsEntry]:
+    return [
         MetricsEntry(
             at=datetime(2026, 1, 1, second=n, tzinfo=UTC), step=n, values={"loss": 1.0 / n}
         )
-        for n in range(1, 5)
+        for n in range(1, count + 1)
     ]
-    drawn = MetricCurves(tmp_path)
-    for entries in ([], told[:2], told[:2], told):
-        drawn.update("digits", entries)
-    drawn.close()
-    (file,) = tmp_path.glob("digits/ledger/*tfevents*")
-    points = [
+
+
+def points(folder: Path) -> list[tuple[int, str, float]]:
+    (file,) = folder.glob("digits/ledger/*tfevents*")
+    return [
         (event.step, value.tag, value.simple_value)
         for event in LegacyEventFileLoader(str(file)).Load()
         for value in event.summary.value
     ]
-    assert points == [(n, "loss", pytest.approx(1.0 / n)) for n in range(1, 5)]
+
+
+def test_each_metric_that_was_told_is_a_point_once(tmp_path: Path) -> None:
+    told = metrics(4)
+    drawn = MetricCurves(tmp_path)
+    for entries in ([], told[:2], told[:2], told):
+        drawn.update("digits", entries)
+    assert points(tmp_path) == [(n, "loss", pytest.approx(1.0 / n)) for n in range(1, 5)]
     assert drawn.count == 1

@@ -39,17 +39,22 @@ class Shown:
     curves: MetricCurves
 
     def update(self) -> set[str]:
-        """Fetch what is new; returns the jobs that have left anything. Raises UserError."""
-        found = set()
+        """Fetch what is new; returns the jobs that have left anything.
+
+        Raises UserError; what cannot be written of one job keeps no other from being fetched.
+        """
+        found, failed = set(), ""
         with self.open_source() as source_of:
             for name, output in self.outputs.items():
                 try:
                     if self._update_job(source_of(name), name, output):
                         found.add(name)
                 except OSError as error:
-                    raise UserError(
-                        f"what {name} wrote cannot be copied to this machine: {error}."
-                    ) from None
+                    failed = (
+                        failed or f"what {name} wrote cannot be copied to this machine: {error}."
+                    )
+        if failed:
+            raise UserError(failed)
         return found
 
     def _update_job(self, source: event_sources.EventSource, name: str, output: str) -> bool:
@@ -103,15 +108,14 @@ def command(
         found, unknown = outputs_of(jobs, names or (), sweep, local=local)
         runs = Path(folder) / "runs"
         runs.mkdir()
-        with contextlib.closing(MetricCurves(runs)) as curves:
-            shown = Shown(found, open_, EventMirror(runs), curves)
-            there = shown.update()
-            for name, error in unknown.items():
-                if name not in there:
-                    raise error
-            with running(runs, Path(folder) / "log", port) as board:
-                print(f"{board.address} shows {shown.wording} until Ctrl-C.", flush=True)
-                _keep_up(board, shown)
+        shown = Shown(found, open_, EventMirror(runs), MetricCurves(runs))
+        there = shown.update()
+        for name, error in unknown.items():
+            if name not in there:
+                raise error
+        with running(runs, Path(folder) / "log", port) as board:
+            print(f"{board.address} shows {shown.wording} until Ctrl-C.", flush=True)
+            _keep_up(board, shown)
 
 
 def outputs_of(

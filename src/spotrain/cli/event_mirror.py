@@ -7,6 +7,7 @@ from typing import Final
 from spotrain.archive.errors import NotFound
 from spotrain.archive.records import EventFile
 from spotrain.cli.event_sources import EventSource
+from spotrain.cli.growing_file import write_from
 from spotrain.cli.output import say
 from spotrain.cli.wording import size
 
@@ -55,9 +56,7 @@ class EventMirror:
             self._left_out.add(path)
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab") as copy:
-            copy.truncate(there)  # what a full disk left of an earlier attempt
-            while there < file.size and (piece := source.event_bytes(output, file.path, there)):
-                copy.write(piece)
-                there += len(piece)
-                self._sizes[path] = there
+        while there < file.size and (piece := source.event_bytes(output, file.path, there)):
+            write_from(path, there, piece)
+            there += len(piece)
+            self._sizes[path] = there

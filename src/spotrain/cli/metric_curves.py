@@ -1,55 +1,77 @@
 """What scripts told of their training, as curves, so that jobs without event files have some."""
 
-from collections.abc import Iterable
+import io
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from spotrain.cli.growing_file import write_from
 from spotrain.ledger.entries import AnyEntry, MetricsEntry
-
-if TYPE_CHECKING:
-    from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
 RUN: Final = "ledger"
 """Below the job's own runs: what its script wrote itself stays apart."""
+FILE: Final = "events.out.tfevents.spotrain"
+"""TensorBoard reads every file with the middle part in its name."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    size: int
+    """Of the file as far as it is whole."""
+    until: datetime
+    """Of the newest entry in it."""
 
 
 class MetricCurves:
-    """Below `folder` a run a job that has told metrics; each update adds what is new."""
+    """Below `folder` a run a job that has told metrics; each update adds what is new.
+
+    TensorBoard's own writer is not used: it keeps the error of a full disk for good.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._writers: dict[str, EventFileWriter] = {}
-        self._until: dict[str, datetime] = {}
+        self._curves: dict[str, Curve] = {}
 
     @property
     def count(self) -> int:
         """Jobs that have one."""
-        return len(self._writers)
+        return len(self._curves)
 
     def update(self, job: str, entries: Iterable[AnyEntry]) -> None:
-        since = self._until.get(job)
+        """Raises OSError; the next one writes what is missing."""
+        drawn = self._curves.get(job)
         new = [
             entry
             for entry in entries
-            if isinstance(entry, MetricsEntry) and (since is None or entry.at > since)
+            if isinstance(entry, MetricsEntry) and (drawn is None or entry.at > drawn.until)
         ]
-        for entry in new:
-            self._writer(job).add_event(_event(entry))
-            self._until[job] = entry.at
-        if new:
-            self._writer(job).flush()
+        if not new:
+            return
+        size = drawn.size if drawn else 0
+        data = _records(([] if drawn else [_version()]) + [_event(entry) for entry in new])
+        path = self._folder / job / RUN / FILE
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_from(path, size, data)
+        self._curves[job] = Curve(size + len(data), max(entry.at for entry in new))
 
-    def close(self) -> None:
-        for writer in self._writers.values():
-            writer.close()
 
-    def _writer(self, job: str) -> "EventFileWriter":
-        from tensorboard.summary.writer.event_file_writer import EventFileWriter
+def _records(events: Sequence[Any]) -> bytes:
+    from tensorboard.summary.writer.record_writer import RecordWriter
 
-        if job not in self._writers:
-            self._writers[job] = EventFileWriter(str(self._folder / job / RUN))
-        return self._writers[job]
+    written = io.BytesIO()
+    for event in events:
+        RecordWriter(written).write(event.SerializeToString())
+    return written.getvalue()
+
+
+def _version() -> Any:
+    """What every event file begins with."""
+    from tensorboard.compat.proto.event_pb2 import Event
+
+    return Event(wall_time=time.time(), file_version="brain.Event:2")
 
 
 def _event(entry: MetricsEntry) -> Any:
