@@ -417,6 +417,33 @@ def test_a_followed_sweep_is_a_table_in_place_and_ctrl_c_leaves_its_jobs_running
     assert view(document).state == RUNNING
 
 
+@pytest.mark.parametrize(("act", "left"), [("--stop", 1), ("--delete", 0)])
+def test_a_sweep_that_is_stopped_or_removed_while_it_is_sent_is_sent_no_further(
+    act: str, left: int, jobs: LocalJobs, typed: Typed, tmp_path: Path
+) -> None:
+    import yaml
+
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(waiting_job()))
+    with terminal(
+        "sweep", "job.yaml", "n=1,2,3", "--local", folder=tmp_path, environment=dict(os.environ)
+    ) as shown:
+        shown.read_until("submitted")
+        (first,) = jobs.list()
+        assert typed("sweep", "digits", act) == 0
+        assert shown.read_to_end() == CONFLICT
+    said = " ".join(shown.text.split())
+    assert "another command has stopped or removed sweep digits after 1 of 3 jobs" in said
+    assert said.count("submitted") == 1
+    assert "Traceback" not in said
+    until_settled = until_gone if act == "--delete" else until_stopped
+    until_settled(jobs, first["metadata"]["name"])
+    assert len(jobs.list()) == left
+
+
+def until_stopped(jobs: LocalJobs, name: str) -> None:
+    until(jobs, name, lambda seen: seen.state == SUSPENDED)
+
+
 def test_run_in_a_terminal_shows_its_story_and_ctrl_c_ends_its_workers(
     jobs: LocalJobs, tmp_path: Path
 ) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import json
 import shutil
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from queue import Queue
 from threading import Thread
@@ -127,7 +128,7 @@ def test_a_full_disk_is_one_error_that_says_what_to_do_whatever_is_written(
     verb: str, shelf: Shelf, jobs: LocalJobs
 ) -> None:
     stored = shelf.add(job(), make_settings(shelf))
-    acts = {
+    acts: Mapping[str, Callable[[], object]] = {
         "run": lambda: run_here(job("other"), make_settings(shelf)),
         "stop": lambda: jobs.patch("digits", {"spec": {"suspend": True}}),
         "delete": lambda: jobs.delete("digits"),

@@ -1,16 +1,18 @@
 """Sending the jobs of a sweep one by one."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from spotrain.cli import output
+from spotrain.cli.errors import CONFLICT, UserError
 from spotrain.cli.interrupts import told
 from spotrain.cli.job_view import view
 from spotrain.cli.jobs import Jobs
-from spotrain.cli.local_jobs import INTERRUPTED
+from spotrain.cli.local_jobs import INTERRUPTED, LocalJobs, kept
 from spotrain.cli.options import Format
 from spotrain.cli.overrides import Values
 from spotrain.cli.sweep_changes import change_all, limit_to
@@ -19,6 +21,7 @@ from spotrain.cli.sweep_template import Template
 from spotrain.cli.sweeping import Progress, goes_on, limit_of, of_sweep
 from spotrain.cli.wording import command, count
 from spotrain.kinds import Object
+from spotrain.local.sweep_halt import Halted, Halts
 
 LOOK_SECONDS: Final = 0.5
 
@@ -50,7 +53,9 @@ def send_sweep(
     template.send_code()
     is_table = form is Format.table
     tell: Callable[[str], None] = partial(print, flush=True) if is_table else output.say
-    sending = Sending(template.sweep, template.jobs, at_most, local, tell)
+    sending = Sending(
+        template.sweep, template.jobs, at_most, local, tell, halts_of(template.sweep, template.jobs)
+    )
     made = sending.send(planned, missing, there)
     with told(goes_on(template.sweep, local=local)):
         tell(_summary(sending, len(missing), len(planned)))
@@ -75,6 +80,14 @@ def _summary(sending: "Sending", sent: int, wanted: int) -> str:
     return f"sent {count(sent, 'job')} of {wanted}{before}{limit}. Next: {show}"
 
 
+def halts_of(sweep: str, jobs: Jobs) -> Halts | None:
+    """None in a cluster. Raises UserError."""
+    if not isinstance(jobs, LocalJobs):
+        return None
+    with kept(jobs.shelf):
+        return Halts(jobs.shelf.root, sweep)
+
+
 @dataclass(frozen=True)
 class Sending:
     """The jobs of a sweep on their way."""
@@ -84,6 +97,8 @@ class Sending:
     at_most: int | None
     local: bool
     tell: Callable[[str], None]
+    halts: Halts | None = None
+    """Where the command sends each job in its turn, which would start what another has stopped."""
 
     def send(
         self, planned: Sequence[Member], missing: Sequence[Member], there: Sequence[Object]
@@ -97,7 +112,7 @@ class Sending:
             UserError: the first that went wrong, or Ctrl-C; it says how far it came.
         """
         progress = Progress(lambda sent: self._told(sent, len(missing)))
-        with progress.told():
+        with self._unless_halted(progress, len(missing)), progress.told():
             if not self.local:
                 self._limit(there)
             for member in missing:
@@ -115,10 +130,25 @@ class Sending:
     def _send_one(self, member: Member, progress: Progress) -> None:
         while self.local and self._is_full():
             time.sleep(LOOK_SECONDS)
+            if self.halts:
+                self.halts.check()
         with progress.step(f"{member.name} is being sent"):
-            self.jobs.create(member.document)
+            with self.halts.waited_for() if self.halts else nullcontext():
+                self.jobs.create(member.document)
             progress.done += 1
             self.tell(f"submitted {member.name}: {describe(member.values)}")
+
+    @contextmanager
+    def _unless_halted(self, progress: Progress, wanted: int) -> Iterator[None]:
+        try:
+            yield
+        except Halted:
+            raise UserError(
+                f"another command has stopped or removed sweep {self.sweep} after {progress.done} "
+                f"of {count(wanted, 'job')} were sent, and no more is. Next: the same command "
+                "sends the rest.",
+                exit_code=CONFLICT,
+            ) from None
 
     def _is_full(self) -> bool:
         running = [
