@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tensorboard.backend.event_processing.event_file_loader import LegacyEventFileLoader
@@ -295,7 +296,7 @@ def metrics(count: int) -> list[MetricsEntry]:
     ]
 
 
-def points(folder: Path) -> list[tuple[int, str, float]]:
+def points(folder: Path) -> list[tuple[int, str, Any]]:
     (file,) = folder.glob("digits/ledger/*tfevents*")
     return [
         (event.step, value.tag, value.simple_value)

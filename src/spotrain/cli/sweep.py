@@ -25,7 +25,7 @@ from spotrain.cli.submit_options import (
 from spotrain.cli.sweep_acts import Act, asked_act, sort_words
 from spotrain.cli.sweep_changes import DELETE, RESUME, STOP, Change, change_all, limit_to
 from spotrain.cli.sweep_results import Result, ordered, results_of, tabulate
-from spotrain.cli.sweep_sending import halts_of, send_sweep
+from spotrain.cli.sweep_sending import halt, send_sweep
 from spotrain.cli.sweep_template import opened_template, read_combinations
 from spotrain.cli.sweeping import existing, goes_on
 from spotrain.cli.wording import command as typed
@@ -169,8 +169,8 @@ def _change(change: Change, sweep: str, opened: jobs.Jobs, *, dry_run: bool, loc
                 print(f"would {change.verb} {each.name}")
             output.say(f"{count(len(touched), 'job')} of sweep {sweep}; nothing was done.")
             return
-        if change in (STOP, DELETE) and (halts := halts_of(sweep, opened)):
-            halts.tell()
+        if local and change in (STOP, DELETE):
+            halt(sweep, opened)
             found = existing(sweep, opened, local=local)  # with what was on its way
         changed = change_all(change, sweep, found, opened)
     after = ""

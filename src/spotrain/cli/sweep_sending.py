@@ -80,6 +80,13 @@ def _summary(sending: "Sending", sent: int, wanted: int) -> str:
     return f"sent {count(sent, 'job')} of {wanted}{before}{limit}. Next: {show}"
 
 
+def halt(sweep: str, jobs: Jobs) -> None:
+    """Whoever sends jobs of the sweep one after the other ends. Raises UserError."""
+    if isinstance(jobs, LocalJobs):
+        with kept(jobs.shelf):
+            Halts(jobs.shelf.root, sweep).tell()
+
+
 def halts_of(sweep: str, jobs: Jobs) -> Halts | None:
     """None in a cluster. Raises UserError."""
     if not isinstance(jobs, LocalJobs):

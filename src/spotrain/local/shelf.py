@@ -8,6 +8,7 @@
                    interruptions/  workers that a drill wants taken away
 <root>/jobs.lock                   held while a job is added or removed
 <root>/removed/                    a job on its way out, which nobody finds any more
+<root>/sweeps/                     `sweep_halt`
 <root>/archive/                    ledger and output of all jobs, also of those that were deleted
 <root>/efs/                        the shared volume of jobs that were given no other
 """
