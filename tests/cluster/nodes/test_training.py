@@ -187,7 +187,7 @@ async def test_a_job_over_its_budget_saves_and_leaves_and_goes_on_when_it_may_co
     await thrifty.change({"budget": {"maxDollars": 1e-9}})
     held = await thrifty.until_condition("BudgetExceeded")
     await thrifty.until_pods(lambda pods: not pods)
-    assert "raise spec.budget.maxDollars" in condition(held, "Suspended")["message"]
+    assert "--budget USD" in condition(held, "Suspended")["message"]
     assert thrifty.written.saved_step(world) == thrifty.written.last_step(world)
     found, _ = await training.place.kube.list_all(EVENTS, training.place.name)
     told = {event["reason"] for event in found if event["involvedObject"]["name"] == thrifty.name}
