@@ -27,6 +27,9 @@ def command(
         names=[cause.reason for cause in found.causes],
         table=lambda: write(found),
     )
+    if form is Format.table:
+        # As it is, however long: it is copied from there, and whatever draws lines cuts them off.
+        print(f"\nNext: {found.next_command}")
 
 
 def _in_cluster(context: str | None, namespace: str | None, name: str) -> "Explanation":
@@ -66,8 +69,6 @@ def to_document(found: "Explanation") -> dict[str, Any]:
 
 
 def write(found: "Explanation") -> "RenderableType":
-    """The paragraph, and below it the command alone on its line: it is copied from there."""
-    from rich.console import Group
     from rich.text import Text
 
-    return Group(Text(found.paragraph), Text(), Text(f"Next: {found.next_command}", no_wrap=True))
+    return Text(found.paragraph)
