@@ -163,6 +163,12 @@ def test_a_spoilt_job_is_one_error_that_names_the_file(
 WHOLE = {"name": "digits", "uid": "u", "generation": 1, "creationTimestamp": "2026-01-31T12:00Z"}
 
 
+def assert_refused_in_one_line(told: str, file: Path, says: str) -> None:
+    assert f"{file} cannot be used: " in told
+    assert says in told
+    assert told.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("document", "says"),
     [
@@ -191,10 +197,8 @@ def test_json_that_is_no_job_is_one_error_that_names_the_file(
     added.job_file.write_text(json.dumps(document))
     assert typed(*verb.split()) == 2
     told = capsys.readouterr().err
-    assert f"{added.job_file} cannot be used: " in told
-    assert says in told
+    assert_refused_in_one_line(told, added.job_file, says)
     assert "remove its folder" in told
-    assert told.count("\n") == 1
     shutil.rmtree(added.folder)
 
 
@@ -218,7 +222,4 @@ def test_settings_that_this_version_does_not_know_are_one_error_that_names_the_f
     added = shelf.add(job(), make_settings(shelf))
     added.settings_file.write_text(settings)
     assert typed(*verb.split()) == 2
-    told = capsys.readouterr().err
-    assert f"{added.settings_file} cannot be used: " in told
-    assert says in told
-    assert told.count("\n") == 1
+    assert_refused_in_one_line(capsys.readouterr().err, added.settings_file, says)

@@ -3,7 +3,7 @@ left."""
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
@@ -20,6 +20,8 @@ NO_JOB: Final = (
 
 ENDS: Final = (signal.SIGTERM, signal.SIGHUP)
 """Beside Ctrl-C, which raises KeyboardInterrupt: told to end, and a terminal that is closed."""
+
+Handler = Callable[[int, FrameType | None], object] | signal.Handlers
 
 
 @dataclass
@@ -45,11 +47,8 @@ def unbroken(doing: str) -> Iterator[Interrupt]:
         interrupt.came = True
         say(f"{doing}; once that is done this ends. Ctrl-C again does not wait for it.")
 
-    before = signal.signal(signal.SIGINT, note)
-    try:
+    with _handled((signal.SIGINT,), note):
         yield interrupt
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
@@ -75,24 +74,25 @@ def goes_on(name: str, *, local: bool) -> str:
 @contextmanager
 def ends_tidily() -> Iterator[None]:
     """Let each of `ENDS` leave the context by an exception, as Ctrl-C does."""
-    before = {number: signal.signal(number, _leave) for number in ENDS}
-    try:
+    with _handled(ENDS, _leave):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """A second signal does not cut off what the first one has to undo."""
-    numbers = (signal.SIGINT, *ENDS)
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
+    with _handled((signal.SIGINT, *ENDS), signal.SIG_IGN):
+        yield
+
+
+@contextmanager
+def _handled(numbers: Sequence[signal.Signals], handler: Handler) -> Iterator[None]:
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
 
 
 def _leave(number: int, _frame: FrameType | None) -> NoReturn:

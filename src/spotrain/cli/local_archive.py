@@ -51,7 +51,7 @@ class LocalArchive(Folder):
         """False too where another job has its name now."""
         with contextlib.suppress(NoSuchJob, InvalidDocument):
             stored = self._shelf.find(job.name)
-            return bool(stored.spec()["metadata"]["uid"] == job.uid) and stored.is_run
+            return stored.uid == job.uid and stored.is_run
         return False
 
 
@@ -76,6 +76,6 @@ def end_nodes_of_dead_jobs(shelf: Shelf) -> None:
     for stored in shelf.jobs():
         with contextlib.suppress(NoSuchJob, InvalidDocument):  # the verbs that show it tell of it
             if not stored.is_run:
-                uid, last_alive = stored.spec()["metadata"]["uid"], stored.last_alive
+                uid, last_alive = stored.uid, stored.last_alive
                 with locked(shelf.archive):
                     end_loose_nodes(LedgerFiles(shelf.archive), uid, last_alive)

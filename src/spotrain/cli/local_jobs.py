@@ -99,11 +99,8 @@ class LocalJobs:
 
     def patch(self, name: str, change: Mapping[str, Any]) -> Object:
         stored = self._find(name)
-        try:
-            with kept(self.shelf):
-                changed = stored.change(change)
-        except InvalidDocument as error:
-            raise unusable(error) from None
+        with usable(), kept(self.shelf):
+            changed = stored.change(change)
         if not stored.is_run and not changed["spec"].get("suspend"):
             start_engine(stored)
         return seen(stored)
@@ -143,10 +140,8 @@ def seen(stored: StoredJob) -> Object:
     Raises NoSuchJob; UserError where a file of it is spoilt.
     """
     is_run = stored.is_run  # before the document: an engine that ends writes first
-    try:
+    with usable():
         document = stored.document()
-    except InvalidDocument as error:
-        raise unusable(error) from None
     if is_run:
         return document
     if document["metadata"].get("deletionTimestamp"):  # its engine ended before it could see it

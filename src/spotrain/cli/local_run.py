@@ -12,7 +12,7 @@ from spotrain import contract
 from spotrain.cli.errors import CONFLICT, INTERRUPTED, JOB_FAILED, UserError
 from spotrain.cli.job_view import view
 from spotrain.cli.local_archive import opened_local_archive
-from spotrain.cli.local_jobs import ENV_FOLDER, kept, own_shelf
+from spotrain.cli.local_jobs import ENV_FOLDER, kept, own_shelf, unusable
 from spotrain.cli.output import REFRESHES_PER_SECOND, say
 from spotrain.cli.status import draw
 from spotrain.job import InvalidDocument, parse_job
@@ -130,7 +130,7 @@ def _add(
                 old.remove(old.uid)
             return shelf.add(document, settings, run_until=running)
     except InvalidDocument as error:
-        raise UserError(" ".join(str(error).split())) from None
+        raise unusable(error) from None
     except (AlreadyRun, NameTaken):  # taken: by another that has just begun
         raise _is_run(job.name) from None
 
