@@ -10,10 +10,22 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+from typing import Final
 
 from spotrain.archive.errors import NotFound, Refused
 
-_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+"""To open a folder by its name, and nothing that a link of that name leads to."""
+
+
+@contextmanager
+def opened_folder(path: Path) -> Iterator[int]:
+    """A descriptor of a folder that its caller knows. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager
@@ -29,7 +41,7 @@ def opened_below(root: Path, relative: str) -> Iterator[Path]:
     try:
         for part in parts:
             try:
-                deeper = os.open(part, _FLAGS, dir_fd=descriptor)
+                deeper = os.open(part, FOLDER, dir_fd=descriptor)
             except FileNotFoundError:
                 raise NotFound(f"there is no folder {relative!r} in output/.") from None
             except OSError as error:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Final
 
+from spotrain.archive.confinement import FOLDER
 from spotrain.archive.errors import Refused
 
-_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
@@ -74,11 +74,11 @@ class NewTree:
 
     def _open_or_make(self, parent: int, name: str) -> int:
         try:
-            return os.open(name, _FOLDER, dir_fd=parent)
+            return os.open(name, FOLDER, dir_fd=parent)
         except FileNotFoundError:
             self._before()
             os.mkdir(name, dir_fd=parent)
-            return os.open(name, _FOLDER, dir_fd=parent)
+            return os.open(name, FOLDER, dir_fd=parent)
         except OSError as error:
             if error.errno not in (errno.ENOTDIR, errno.ELOOP):
                 raise

@@ -9,11 +9,12 @@ import os
 from pathlib import Path
 from typing import Final
 
+from spotrain.archive.confinement import FOLDER, opened_folder
+
 MOST_ENTRIES: Final = 200_000
 """That one removal looks at: at 10 ms each, half an hour."""
 DEEPEST: Final = 150
 """Folders within folders; two descriptors are open for each. Code that was sent has a hundred."""
-_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
 def remove_folder(parent: Path, name: str) -> None:
@@ -22,11 +23,8 @@ def remove_folder(parent: Path, name: str) -> None:
     Raises OSError where some of it stays: it was too much, too deep or somebody else's. Whoever
     tries again removes more of it.
     """
-    descriptor = os.open(parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
+    with opened_folder(parent) as descriptor:
         _Removal().remove(descriptor, name, depth=1)
-    finally:
-        os.close(descriptor)
 
 
 class _Removal:
@@ -36,7 +34,7 @@ class _Removal:
     def remove(self, parent: int, name: str, *, depth: int) -> None:
         if depth > DEEPEST:
             raise OSError(errno.ENAMETOOLONG, f"it is more than {DEEPEST} folders deep", name)
-        folder = os.open(name, _FOLDER, dir_fd=parent)
+        folder = os.open(name, FOLDER, dir_fd=parent)
         try:
             with contextlib.suppress(OSError):  # somebody else's may be writable all the same
                 os.fchmod(folder, 0o755)

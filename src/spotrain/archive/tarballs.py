@@ -5,13 +5,13 @@ read or kept is bounded: names and other extensions of an entry, entries, what i
 bytes on the disk.
 """
 
-import os
 import shutil
 import tarfile
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final, NoReturn
 
+from spotrain.archive.confinement import opened_folder
 from spotrain.archive.errors import Refused
 from spotrain.archive.new_tree import NewTree
 
@@ -42,11 +42,8 @@ def unpack(packed: IO[bytes], folder: Path, check: Callable[[], None]) -> None:
     `folder` is looked up once; what others put in its place, or in it, meanwhile is not followed.
     `check` is called again and again; what it raises ends the work.
     """
-    root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
+    with opened_folder(folder) as root:
         _unpack(packed, NewTree(root, _few(check)), check)
-    finally:
-        os.close(root)
 
 
 def _few(check: Callable[[], None]) -> Callable[[], None]:
