@@ -16,10 +16,10 @@ from spotrain.controller.cluster import Cluster
 from spotrain.controller.gang import GANG_APIS
 from spotrain.controller.job_collector import JobCollector
 from spotrain.controller.keeper import Keeper
-from spotrain.controller.kube import Kube
+from spotrain.controller.kube import FAULTS, Kube
 from spotrain.controller.limits import limits_of
 from spotrain.controller.meters import Meters
-from spotrain.controller.mirror import Name
+from spotrain.controller.mirror import Name, backoff
 from spotrain.controller.observe import SeenJob
 from spotrain.controller.reconcile import OURS
 from spotrain.controller.recorder import Recorder
@@ -40,9 +40,16 @@ Front = Callable[[Coordinator | None], None]
 
 
 async def find_gang_apis(kube: Kube) -> frozenset[str]:
-    """Looked for at the beginning of a term: a gang scheduler is installed once."""
-    kinds = {api: Kind(f"/apis/{api}", POD_GROUPS) for api in GANG_APIS}
-    return frozenset([api for api, kind in kinds.items() if await kube.serves(kind)])
+    """Looked for at the beginning of a term, until there is an answer: a gang scheduler is
+    installed once, and without knowing of it pods would be made outside their gang."""
+    kinds, pauses = {api: Kind(f"/apis/{api}", POD_GROUPS) for api in GANG_APIS}, backoff()
+    while True:
+        try:
+            return frozenset([api for api, kind in kinds.items() if await kube.serves(kind)])
+        except FAULTS as fault:
+            pause = next(pauses)
+            logger.warning("cannot look for gang schedulers: %r; again in %.1f s", fault, pause)
+            await asyncio.sleep(pause)
 
 
 class Term:
@@ -98,10 +105,11 @@ class Term:
             connections=lambda: sum(len(job.outboxes) for job in self.coordinator.jobs.values()),
         ):
             try:
+                # Before any job is known: keepers begin as soon as their mirrors do.
+                self.cluster.gang_apis = await find_gang_apis(self._kube)
                 async with asyncio.TaskGroup() as group:
                     for mirror in (*self.cluster.mirrors, *self.cluster.advisers):
                         group.create_task(mirror.follow(self._kube))
-                    self.cluster.gang_apis = await find_gang_apis(self._kube)
                     # An agent of a job that is not known yet would be sent away.
                     await self.cluster.known()
                     front(self.coordinator)
