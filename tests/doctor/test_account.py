@@ -11,8 +11,9 @@ from spotrain.clouds.account import Account, Quota, Subnet
 from spotrain.clouds.answers import Refused
 from spotrain.doctor import Finding, Verdict, gravest
 from spotrain.doctor.account import check_account
-from spotrain.doctor.vcpus import families, find_quota, managers_of
+from spotrain.doctor.vcpus import managers_of
 from spotrain.job import Pool
+from spotrain.quotas.aws import families, find_quota
 from tests.doctor.answers import (
     DENIED,
     DIGEST,
@@ -201,19 +202,20 @@ def test_the_gravest_finding_is_the_verdict() -> None:
 
 
 ON_DEMAND_STANDARD = Quota(
-    "L-1216C47A", "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances", 6
+    "L-1216C47A", "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances", 12
 )
 
 
 @pytest.mark.parametrize(("nodes", "verdict"), [(2, "pass"), (3, "warn")])
-def test_the_managers_quota_has_room_for_one_more_while_they_are_updated(
+def test_the_managers_quota_has_room_for_those_that_an_update_starts_beside_them(
     nodes: int, verdict: str
 ) -> None:
+    """Of 2 vCPUs each, up to two more in each of their two zones."""
     answers = account(quotas=(*QUOTAS, ON_DEMAND_STANDARD), vcpus={**VCPUS, "m7i-flex.large": 2})
     told = list(check_account(answers, [pool()], {"m7i-flex.large": nodes}))
     (finding,) = (each for each in told if each.check == "quota of the managers")
     assert str(finding.verdict) == verdict
-    assert ("--quota-code L-1216C47A --desired-value 8" in finding.fix) == (verdict == "warn")
+    assert ("--quota-code L-1216C47A --desired-value 14" in finding.fix) == (verdict == "warn")
 
 
 def test_managers_are_known_by_their_role_and_type() -> None:

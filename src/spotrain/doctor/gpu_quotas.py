@@ -2,27 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
 
-from spotrain import contract
 from spotrain.clouds.project import Project, Quota
-from spotrain.doctor.draws import Draw, ask_for_more, judge
 from spotrain.doctor.finding import Finding, warn
+from spotrain.doctor.quota_verdict import judge
 from spotrain.job import Pool
-
-METRICS: Final[Mapping[str, str]] = {
-    "a100": "NVIDIA_A100_GPUS",
-    "a100-80gb": "NVIDIA_A100_80GB_GPUS",
-    "h100": "NVIDIA_H100_GPUS",
-    "l4": "NVIDIA_L4_GPUS",
-    "p100": "NVIDIA_P100_GPUS",
-    "p4": "NVIDIA_P4_GPUS",
-    "t4": "NVIDIA_T4_GPUS",
-    "v100": "NVIDIA_V100_GPUS",
-}
-"""GPU model -> the quota of its region; on spot with PREEMPTIBLE_ before it."""
-ALL_REGIONS: Final = "GPUS_ALL_REGIONS"
-SPOT: Final = "PREEMPTIBLE_"
+from spotrain.quotas import gcp
+from spotrain.quotas.draws import Draw, same
 
 
 def check_quotas(
@@ -33,35 +19,39 @@ def check_quotas(
     for pool in pools:
         if not pool.gpus_per_node:
             continue
-        quota = find_quota(quotas, METRICS.get(pool.gpu, ""), pool.capacity)
+        quota = gcp.find_quota(quotas, gcp.GPUS.get(pool.gpu, ""), pool.capacity)
         if quota is None:
             said = f"Compute Engine lists no quota of {pool.capacity} {pool.gpu} in the region."
             yield warn(f"quota of {pool.name}", said, ask_for_more(project))
         else:
             wanted[quota].append(pool)
     for quota, drawing in wanted.items():
-        yield judge(
-            quota, _gpus(drawing), unit="GPUs", where=project.region, fix=ask_for_more(project)
-        )
+        yield judge_quota(quota, _gpus(drawing), project, unit="GPUs", where=project.region)
 
 
 def check_all_regions(
     quotas: Mapping[str, Quota], pools: Sequence[Pool], project: Project
 ) -> Iterator[Finding]:
     """Beside the region's own there is one for all GPUs of a project, which is 0 at first."""
-    quota = quotas.get(ALL_REGIONS)
+    quota = quotas.get(gcp.ALL_GPUS)
     drawing = [pool for pool in pools if pool.gpus_per_node]
     if quota is not None and drawing:
-        yield judge(
-            quota, _gpus(drawing), unit="GPUs", where="all regions", fix=ask_for_more(project)
-        )
+        yield judge_quota(quota, _gpus(drawing), project, unit="GPUs", where="all regions")
 
 
-def find_quota(quotas: Mapping[str, Quota], metric: str, capacity: str) -> Quota | None:
-    """Spot machines draw on the quota of all machines where the project has none for them."""
-    of_spot = quotas.get(SPOT + metric) if capacity == contract.CAPACITY_SPOT else None
-    return of_spot if of_spot and of_spot.limit else quotas.get(metric) or of_spot
+def judge_quota(
+    quota: Quota, draws: Sequence[Draw], project: Project, *, unit: str, where: str
+) -> Finding:
+    has = f"{quota.limit:.0f} {unit} in {where}, {quota.usage:.0f} in use"
+    return judge(f"quota {quota.metric}", quota.limit, draws, has=has, fix=ask_for_more(project))
+
+
+def ask_for_more(project: Project) -> str:
+    return (
+        f"ask for more in {gcp.ASK}; gcloud compute regions describe {project.region} "
+        f" --project {project.id} shows what there is"
+    )
 
 
 def _gpus(pools: Sequence[Pool]) -> list[Draw]:
-    return [Draw(pool.name, pool.gpus_per_node, pool.max_nodes * len(pool.zones)) for pool in pools]
+    return [same(pool.name, pool.gpus_per_node, pool.max_nodes * len(pool.zones)) for pool in pools]

@@ -3,24 +3,15 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from spotrain import contract
 from spotrain.clouds.answers import Refused
 from spotrain.clouds.project import NodePool, Project, Quota
-from spotrain.doctor.draws import Draw, ask_for_more, judge
 from spotrain.doctor.finding import Finding
-from spotrain.doctor.gpu_quotas import find_quota
+from spotrain.doctor.gpu_quotas import judge_quota
 from spotrain.job import Pool
-
-FIRST_FAMILIES: Final = ("E2", "N1")
-"""Families that draw on CPUS where the region lists no quota of their own."""
-ALL_REGIONS: Final = "CPUS_ALL_REGIONS"
-"""12 or 32 in a new project, where a region may have hundreds. Google does not say which machines
-it leaves out, so none is left out here."""
-SSD: Final = "SSD_TOTAL_GB"
-ON_SSD: Final = ("pd-balanced", "pd-ssd")
-"""Types of disks that it counts."""
+from spotrain.quotas import gcp
+from spotrain.quotas.draws import Draw, same
 
 
 @dataclass(frozen=True)
@@ -40,12 +31,11 @@ def check_vcpus(
     draw on them too."""
     wanted: dict[Quota, list[Draw]] = defaultdict(list)
     for nodes in _all_nodes(pools, project):
-        if quota := find_quota(quotas, _metric(quotas, nodes.type), nodes.capacity):
+        if quota := gcp.find_vcpus(quotas, nodes.type, nodes.capacity):
             wanted[quota].append(nodes.draw)
-    fix = ask_for_more(project)
     for quota, draws in wanted.items():
         if any(draw.trains for draw in draws):
-            yield judge(quota, draws, unit="vCPUs", where=project.region, fix=fix)
+            yield judge_quota(quota, draws, project, unit="vCPUs", where=project.region)
 
 
 def check_all_vcpus(
@@ -53,9 +43,8 @@ def check_all_vcpus(
 ) -> Iterator[Finding]:
     """Beside the regions' own there is one for all vCPUs of a project."""
     draws = [nodes.draw for nodes in _all_nodes(pools, project)]
-    if ALL_REGIONS in quotas and draws:
-        fix = ask_for_more(project)
-        yield judge(quotas[ALL_REGIONS], draws, unit="vCPUs", where="all regions", fix=fix)
+    if draws and (quota := quotas.get(gcp.ALL_CPUS)):
+        yield judge_quota(quota, draws, project, unit="vCPUs", where="all regions")
 
 
 def check_disks(
@@ -63,13 +52,12 @@ def check_disks(
 ) -> Iterator[Finding]:
     """Root disks of all node pools of the cluster, the managers' too."""
     draws = [
-        Draw(each.pool or each.name, each.disk_gb, each.max_nodes, trains=bool(each.pool))
+        same(each.pool or each.name, each.disk_gb, each.max_nodes, trains=bool(each.pool))
         for each in node_pools
-        if each.max_nodes and each.disk_gb and each.disk_type in ON_SSD
+        if each.max_nodes and each.disk_gb and each.disk_type in gcp.ON_SSD
     ]
-    if draws and SSD in quotas:
-        fix = ask_for_more(project)
-        yield judge(quotas[SSD], draws, unit="GB", where=project.region, fix=fix)
+    if draws and (quota := quotas.get(gcp.SSD)):
+        yield judge_quota(quota, draws, project, unit="GB", where=project.region)
 
 
 def _all_nodes(pools: Sequence[Pool], project: Project) -> Iterator[_Nodes]:
@@ -77,20 +65,14 @@ def _all_nodes(pools: Sequence[Pool], project: Project) -> Iterator[_Nodes]:
     for pool in pools:
         markets = [(pool.instance_types[0], zone) for zone in pool.zones]
         if vcpus := _vcpus(markets, project):
-            draw = Draw(pool.name, vcpus, pool.max_nodes * len(pool.zones))
+            draw = same(pool.name, vcpus, pool.max_nodes * len(pool.zones))
             yield _Nodes(pool.instance_types[0], pool.capacity, draw)
     for each in () if isinstance(project.node_pools, Refused) else project.node_pools:
         vcpus = _vcpus([each.market], project)
         if vcpus and each.max_nodes and not each.pool:
             capacity = contract.CAPACITY_SPOT if each.is_spot else contract.CAPACITY_ON_DEMAND
-            draw = Draw(each.name, vcpus, each.max_nodes, trains=False)
+            draw = same(each.name, vcpus, each.max_nodes, trains=False)
             yield _Nodes(each.machine_type, capacity, draw)
-
-
-def _metric(quotas: Mapping[str, Quota], type: str) -> str:
-    family = type.partition("-")[0].upper()
-    own = f"{family}_CPUS"
-    return "CPUS" if family in FIRST_FAMILIES and own not in quotas else own
 
 
 def _vcpus(markets: Sequence[tuple[str, str]], project: Project) -> int:
