@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from components.cloud import Cloud
+from spotrain.quotas.wanted import Needs
 from stacks.bill import Bill
 from stacks.platform_schema import PlatformSettings
 from stacks.problems import Problem
@@ -45,6 +46,8 @@ class CloudSupport:
     """The command after, or with, which kubectl talks to the cluster of a stack."""
     bill: Callable[[Any, Mapping[str, int]], Bill]
     """What the stack costs, from the number of resources of each type in it."""
+    quotas: Callable[[Any], Needs]
+    """What the account must be allowed before nodes come."""
 
 
 def support(cloud: str) -> CloudSupport:

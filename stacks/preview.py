@@ -62,6 +62,9 @@ def next_steps(stack: str, settings: PlatformSettings) -> Iterator[str]:
     """From a preview to a cluster that kubectl talks to."""
     if missing := [tool for tool in TOOLS if shutil.which(tool) is None]:
         yield f"Missing here: {', '.join(missing)}. README.md says where to get what it takes."
+    needs = support(settings.cloud).quotas(settings)
+    for what, commands in (("quotas:", needs.show), ("for more:", needs.ask)):
+        yield from (f"{what:<12} {command}" for command in commands)
     yield f"Next, once:  pulumi login && pulumi stack init {stack}"
     yield f"to build:    pulumi up --stack {stack}"
     yield f"to look:     {support(settings.cloud).reach(settings, stack)}"

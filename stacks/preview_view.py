@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.tree import Tree
 
+from spotrain.quotas.wanted import Needs, Wanted
 from stacks.bill import HOURS_PER_MONTH, Bill, PoolPrice
 from stacks.clouds import support
 from stacks.platform_schema import PlatformSettings
@@ -47,6 +48,11 @@ def show(
         if bill.most_usd_per_hour:
             console.print(worst_case(bill))
         console.print(f"[dim]{bill.source}[/]")
+    needs = selected.quotas(settings)
+    if needs.wanted:
+        console.print()
+        console.print(quotas_table(needs))
+        console.print(f"[dim]{quota_notes(needs)}[/]")
 
 
 Children = Mapping[str, Sequence[Registration]]
@@ -175,6 +181,35 @@ def pools_table(bill: Bill) -> Table:
             *([_dollars(pool.most_usd_per_hour)] if priced else ()),
         )
     return table
+
+
+QUOTA_COLUMNS = ("New account", "To begin", "All full")
+
+
+def quotas_table(needs: Needs) -> Table:
+    """What to ask the cloud for before the first job: too little, and no node comes."""
+    table = _table(f"Quotas in {needs.region}, to have before the first job")
+    table.padding = (0, 1, 0, 0)
+    table.add_column("Quota")
+    table.add_column("Of")
+    for heading in QUOTA_COLUMNS:
+        table.add_column(heading, justify="right")
+    for each in needs.wanted:
+        numbers = (each.new or "-", f"{each.at_first:,}", f"{each.most:,}")
+        table.add_row("\n".join(quota_names(each)), each.unit, *numbers)
+    return table
+
+
+def quota_names(wanted: Wanted) -> Iterator[str]:
+    """With its code, or with those that count where a project has none by the first name."""
+    first, *others = wanted.names
+    yield f"{first} ({wanted.code})" if wanted.code else first
+    yield from (f"else {name}" for name in others)
+
+
+def quota_notes(needs: Needs) -> str:
+    """What the columns mean, and what no row says."""
+    return " ".join(["To begin: a node of each pool, and the fewest managers.", *needs.notes])
 
 
 def worst_case(bill: Bill) -> str:

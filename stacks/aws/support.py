@@ -1,6 +1,6 @@
 """AWS, for a stack file that names it."""
 
-from stacks.aws import costs, rules
+from stacks.aws import costs, quotas, rules
 from stacks.aws.build import build
 from stacks.aws.schema import AwsSettings
 from stacks.clouds import CloudSupport
@@ -25,4 +25,5 @@ SUPPORT = CloudSupport(
     place=_place,
     reach=_reach,
     bill=costs.bill,
+    quotas=quotas.quotas,
 )

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from spotrain import contract
+from spotrain.quotas.wanted import Needs
 from stacks.bill import Bill, PoolPrice
 from stacks.clouds import CloudSupport
 from stacks.existing import rules
@@ -35,6 +36,10 @@ def bill(settings: ExistingSettings, counts: Mapping[str, int]) -> Bill:
     )
 
 
+def _quotas(settings: ExistingSettings) -> Needs:
+    return Needs()  # the stack rents no machines
+
+
 def _reach(settings: ExistingSettings, stack: str) -> str:
     return f"kubectl --context {settings.kubeconfig.context} get nodes"
 
@@ -48,4 +53,5 @@ SUPPORT = CloudSupport(
     place=_place,
     reach=_reach,
     bill=bill,
+    quotas=_quotas,
 )

@@ -1,7 +1,7 @@
 """Google Cloud, for a stack file that names it."""
 
 from stacks.clouds import CloudSupport
-from stacks.gcp import costs, rules
+from stacks.gcp import costs, quotas, rules
 from stacks.gcp.build import build
 from stacks.gcp.schema import GcpSettings
 
@@ -26,4 +26,5 @@ SUPPORT = CloudSupport(
     place=_place,
     reach=_reach,
     bill=costs.bill,
+    quotas=quotas.quotas,
 )

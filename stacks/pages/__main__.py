@@ -12,6 +12,7 @@ from stacks.pages import (
     elasticjob,
     identities,
     identities_gcp,
+    quotas,
     readme,
 )
 
@@ -24,6 +25,8 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "elasticjob.md": elasticjob.page,
     "identities.md": identities.page,
     "identities-gcp.md": identities_gcp.page,
+    "operations.md": quotas.operations_page,
+    "gcp.md": quotas.gcp_page,
     "../README.md": readme.page,
 }
 

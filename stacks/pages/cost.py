@@ -2,12 +2,19 @@
 
 from dataclasses import replace
 
+from spotrain.quotas.wanted import Needs
 from stacks.aws.storage_costs import IMAGENET, bursting_read_hours, gpus_usd, places
 from stacks.bill import HOURS_PER_MONTH, Bill
 from stacks.clouds import support
 from stacks.pages.stacks import QUARRIES, recording_of, settings_of, stacks_on
 from stacks.preview import ROOT
-from stacks.preview_view import numbers_by_type, worst_case
+from stacks.preview_view import (
+    QUOTA_COLUMNS,
+    numbers_by_type,
+    quota_names,
+    quota_notes,
+    worst_case,
+)
 
 PACKED_FILES = 1500
 CLOUDS = {"aws": "AWS", "gcp": "Google Cloud"}
@@ -15,7 +22,8 @@ CLOUDS = {"aws": "AWS", "gcp": "Google Cloud"}
 HEAD = """# What a stack costs
 
 What each stack file costs: by the month while nobody trains, and by the GPU hour while somebody
-does. `make preview STACK=<stack>` says the same of your own file. Prices are list prices from
+does; and which quotas it needs, of which a new account has little. `make preview STACK=<stack>`
+says the same of your own file. Prices are list prices from
 `stacks/<cloud>/gpus.yaml` and `stacks/<cloud>/services.yaml`, with their dates; spot prices move,
 and the stack's price refresher keeps the live ones in the ConfigMap `spotrain-prices`. What a job
 costs is in [cost.md](cost.md).
@@ -66,6 +74,7 @@ def page() -> str:
             parts.append(f"## {name}\n\n`{file}`: {support(settings.cloud).place(settings)}.\n")
             parts.append(_fixed(bill))
             parts.append(_pools(bill))
+            parts.append(_quotas(support(settings.cloud).quotas(settings)))
         notes = "\n".join(f"- {note}" for note in bill.usage)
         parts.append(f"## With use, on {title}\n\n{notes}\n")
     parts.append(_example())
@@ -108,6 +117,19 @@ def bill_of(stack: str) -> Bill:
     """What a stack costs, as it is built."""
     settings = settings_of(stack)
     return support(settings.cloud).bill(settings, numbers_by_type(recording_of(stack)))
+
+
+def _quotas(needs: Needs) -> str:
+    """What must be asked for before money can be spent."""
+    rows = [
+        f"| {' '.join(quota_names(each))} | {each.unit} | {each.new or '-'} | {each.at_first:,} | "
+        f"{each.most:,} |"
+        for each in needs.wanted
+    ]
+    head = f"| quota in {needs.region} | of | {' | '.join(QUOTA_COLUMNS).lower()} |"
+    return "\n".join(
+        [head, "| --- | --- | ---: | ---: | ---: |", *rows, "", quota_notes(needs), ""]
+    )
 
 
 def _fixed(bill: Bill) -> str:

@@ -7,18 +7,22 @@ from stacks.pages.stacks import settings_of
 
 
 @pytest.mark.parametrize(
-    ("name", "reach"),
+    ("name", "asks", "reach"),
     [
-        ("dev", "$(pulumi stack output login --stack dev)"),
-        ("kind", "kubectl --context kind-kind get nodes"),
+        ("dev", ["aws", "aws", "aws"], "$(pulumi stack output login --stack dev)"),
+        ("gcp", ["gcloud", "gcloud", "in"], "$(pulumi stack output login --stack gcp)"),
+        ("kind", [], "kubectl --context kind-kind get nodes"),
     ],
 )
-def test_the_next_steps_lead_from_nothing_to_kubectl(
-    name: str, reach: str, monkeypatch: pytest.MonkeyPatch
+def test_the_next_steps_lead_from_nothing_by_way_of_quotas_to_kubectl(
+    name: str, asks: list[str], reach: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shutil.which", lambda tool: f"/bin/{tool}")
     settings = settings_of(name)
-    assert [line.split(":  ", 1)[-1].strip() for line in preview.next_steps(name, settings)] == [
+    steps = [line.split(":  ", 1)[-1].strip() for line in preview.next_steps(name, settings)]
+    first, steps = steps[: len(asks)], steps[len(asks) :]
+    assert [step.split()[0] for step in first] == asks
+    assert steps == [
         f"pulumi login && pulumi stack init {name}",
         f"pulumi up --stack {name}",
         reach,

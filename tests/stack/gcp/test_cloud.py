@@ -19,8 +19,8 @@ from components.gcp.cluster.kubeconfig import kubeconfig
 from components.gcp.storage.file_server import handle
 from components.gcp.storage.folders import MAKE_FOLDERS
 from spotrain import contract
-from spotrain.doctor import gpu_quotas, machine_quotas
 from spotrain.job import parse_pools
+from spotrain.quotas import gcp as gcp_quotas
 from stacks import schema
 from stacks.clouds import support
 from stacks.gcp.costs import bill
@@ -194,15 +194,12 @@ def test_the_project_is_asked_only_once_its_apis_are_on() -> None:
     assert sum("projects/service:Service" in urn for urn in plane.depends_on) == len(apis)
 
 
-def test_the_page_names_every_quota_that_is_judged_and_lists_one_a_line() -> None:
+def test_the_page_asks_for_quotas_as_the_preview_does_and_lists_one_a_line() -> None:
     """Without --flatten gcloud prints all quotas in one line, in which grep finds everything."""
     page = (ROOT / "docs/gcp.md").read_text()
-    rows = {line.split(" | ")[0] for line in page.splitlines() if line.startswith("| `")}
-    judged = {gpu_quotas.ALL_REGIONS, machine_quotas.ALL_REGIONS, machine_quotas.SSD, "CPUS"}
-    assert judged <= set(re.findall(r"[A-Z0-9_]+", " ".join(rows)))
-    asked = [line for line in page.splitlines() if "regions describe" in line or "-info" in line]
-    assert len(asked) == 2
-    assert all('--flatten "quotas[]"' in line for line in asked)
+    for command in gcp_quotas.show_quotas("$REGION", "$PROJECT"):
+        assert f"$ {command}\n" in page
+        assert '--flatten "quotas[]"' in command
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/gcp.md"])
