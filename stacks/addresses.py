@@ -19,6 +19,16 @@ def is_example(block: IPv4Network) -> bool:
     return any(block.subnet_of(example) for example in DOCUMENTATION)
 
 
+def nobody_connects(path: str, blocks: Sequence[IPv4Network]) -> Iterator[str]:
+    """Warnings of blocks that are reserved for examples."""
+    for block in blocks:
+        if is_example(block):
+            yield (
+                f"{path}: {block} is reserved for documentation, nobody connects from it. Set your "
+                "own address (curl https://checkip.amazonaws.com) before `pulumi up`."
+            )
+
+
 def wrong_public_blocks(
     path: str, blocks: Sequence[IPv4Network], *, cloud: str, instead: str
 ) -> Iterator[Problem]:

@@ -1,6 +1,6 @@
 """Rules about what every cloud that a stack builds has: pools, managers, people, images. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -144,6 +144,47 @@ def _zones_belong_to_the_stack(
             )
 
 
+# --- Where it is, and who gets in -----------------------------------------------------------------
+def region_is_in(
+    known: Collection[str], region: str, *, table: str, cloud: str, adds: str
+) -> Iterator[Problem]:
+    """`adds`: what belongs to a region that is added to the table."""
+    if region not in known:
+        yield Problem(
+            path="region",
+            value=region,
+            rule=f"a region of {table}",
+            reason=f"prices differ by region, and a misspelled region fails only inside {cloud}",
+            next_step=f"{suggestion(region, known)}; or add it to {table} with {adds}",
+        )
+
+
+def zones_are_named_once(zones: Sequence[str], *, reason: str) -> Iterator[Problem]:
+    for index, zone in enumerate(zones):
+        if zone in zones[:index]:
+            yield Problem(
+                path=f"zones[{index}]",
+                value=zone,
+                rule="each zone once",
+                reason=reason,
+                next_step="remove the repetition",
+            )
+
+
+def one_way_in(by_address: bool, otherwise: bool, *, other: str, instead: str) -> Iterator[Problem]:
+    """`other`: the setting beside cidrs. `instead`: how to write it, and what it does."""
+    if by_address == otherwise:
+        yield Problem(
+            path="network.api_access",
+            value=f"cidrs and {other}" if by_address else UNSET,
+            rule=f"either cidrs or {other}, exactly one",
+            reason="the program itself applies Kubernetes objects, so it must reach the endpoint; "
+            "every default would be open to the world or closed to this program",
+            next_step="set network.api_access to `cidrs: [<your office or runner>/32]`, or to "
+            + instead,
+        )
+
+
 # --- What else a cloud has ------------------------------------------------------------------------
 def principals(cluster: People) -> Iterator[tuple[str, str]]:
     """(path, principal) of everybody who is named."""
@@ -176,6 +217,20 @@ def managers_are_in_their_limits(settings: HasManagers) -> Iterator[Problem]:
             rule=f"at most managers.max_nodes, {managers.max_nodes}",
             reason="no group can hold more nodes than its limit",
             next_step="raise managers.max_nodes or lower managers.min_nodes",
+        )
+
+
+def manager_is_known(
+    path: str, name: str, known: Collection[str], *, kind: str, table: str
+) -> Iterator[Problem]:
+    """`kind`: how the cloud calls a type of machine."""
+    if name not in known:
+        yield Problem(
+            path=path,
+            value=name,
+            rule=f"{kind} under `managers` in {table}",
+            reason="the fixed cost of the stack cannot be told otherwise",
+            next_step=f"{suggestion(name, known)}; or add it there with its price",
         )
 
 

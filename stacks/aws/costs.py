@@ -8,15 +8,12 @@ from spotrain import contract
 from stacks.aws.instances import gpu_catalog
 from stacks.aws.services import service_catalog, service_prices
 from stacks.aws.storage_costs import storage_notes
-from stacks.bill import HOURS_PER_MONTH, Bill, FixedCost, PoolPrice
+from stacks.bill import HOURS_PER_MONTH, IMAGES_GB, Bill, FixedCost, PoolPrice
 from stacks.pools import pools_with_twins
 
 if TYPE_CHECKING:
     from stacks.aws.cluster_schema import Pool
     from stacks.aws.schema import AwsSettings
-
-IMAGES_GB = 7
-"""Compressed: 3 GB of PyTorch's base and 0.1 GB of the rest, once as images and once as cache."""
 
 REPOSITORY = "aws:ecr/repository:Repository"
 

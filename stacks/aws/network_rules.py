@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from components.aws.network.subnets import VPC_PREFIXES, nodes_that_fit, zone_blocks
-from stacks.addresses import is_example, is_private, wrong_public_blocks
+from stacks.addresses import is_private, nobody_connects, wrong_public_blocks
 from stacks.aws.instances import gpu_catalog
+from stacks.cloud_rules import one_way_in, region_is_in, zones_are_named_once
 from stacks.pools import pools_with_twins
-from stacks.problems import UNSET, Problem, every, suggestion
+from stacks.problems import Problem, every
 
 if TYPE_CHECKING:
     from stacks.aws.schema import AwsSettings
@@ -24,13 +25,8 @@ def problems(settings: "AwsSettings") -> Iterator[Problem]:
 
 def warnings(settings: "AwsSettings") -> Iterator[str]:
     """What is accepted but cannot work as it stands."""
-    for block in settings.network.api_access.cidrs:
-        if is_example(block):
-            yield (
-                f"network.api_access.cidrs: {block} is reserved for documentation, nobody connects "
-                "from it. Set your own address (curl https://checkip.amazonaws.com) before "
-                "`pulumi up`."
-            )
+    access = settings.network.api_access
+    yield from nobody_connects("network.api_access.cidrs", access.cidrs)
     registry = {"ecr.api", "ecr.dkr"}
     if len(registry & set(settings.network.endpoints)) == 1:
         yield (
@@ -40,16 +36,10 @@ def warnings(settings: "AwsSettings") -> Iterator[str]:
 
 
 def region_is_known(settings: "AwsSettings") -> Iterator[Problem]:
-    regions = gpu_catalog().region_factors
-    if settings.region not in regions:
-        yield Problem(
-            path="region",
-            value=settings.region,
-            rule="a region of stacks/aws/gpus.yaml",
-            reason="prices differ by region, and a misspelled region fails only inside AWS",
-            next_step=f"{suggestion(settings.region, regions)}; or add it to stacks/aws/gpus.yaml "
-            "with its price factor",
-        )
+    known = gpu_catalog().region_factors
+    yield from region_is_in(
+        known, settings.region, table="stacks/aws/gpus.yaml", cloud="AWS", adds="its price factor"
+    )
 
 
 def zones_are_in_the_region(settings: "AwsSettings") -> Iterator[Problem]:
@@ -63,14 +53,7 @@ def zones_are_in_the_region(settings: "AwsSettings") -> Iterator[Problem]:
                 reason="a cluster lives in one region; local and wavelength zones have no EFS",
                 next_step=f"name zones like {settings.region}a, or change region",
             )
-        elif zone in settings.zones[:index]:
-            yield Problem(
-                path=path,
-                value=zone,
-                rule="each zone once",
-                reason="a zone has one pair of subnets",
-                next_step="remove the repetition",
-            )
+    yield from zones_are_named_once(settings.zones, reason="a zone has one pair of subnets")
 
 
 def vpc_block_is_usable(settings: "AwsSettings") -> Iterator[Problem]:
@@ -106,16 +89,10 @@ def service_block_is_apart(settings: "AwsSettings") -> Iterator[Problem]:
 
 def api_access_names_one_way(settings: "AwsSettings") -> Iterator[Problem]:
     access = settings.network.api_access
-    if bool(access.cidrs) == bool(access.private):
-        yield Problem(
-            path="network.api_access",
-            value=UNSET if not access.cidrs else "cidrs and private",
-            rule="either cidrs or private, exactly one",
-            reason="the program itself applies Kubernetes objects, so it must reach the endpoint; "
-            "every default would be open to the world or closed to this program",
-            next_step="set network.api_access to `cidrs: [<your office or runner>/32]`, or to "
-            "`private: vpn` or `private: runner` for no public endpoint",
-        )
+    instead = "`private: vpn` or `private: runner` for no public endpoint"
+    yield from one_way_in(
+        bool(access.cidrs), bool(access.private), other="private", instead=instead
+    )
     if access.private_cidrs and not access.private:
         yield Problem(
             path="network.api_access.private_cidrs",

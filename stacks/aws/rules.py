@@ -9,12 +9,13 @@ from stacks.aws.arns import SSO_ROLE, role_command
 from stacks.aws.services import service_catalog
 from stacks.cloud_rules import (
     images_are_built_or_named,
+    manager_is_known,
     managers_are_in_their_limits,
     named_once,
     principals,
 )
 from stacks.messages import example_addresses
-from stacks.problems import Problem, every, suggestion
+from stacks.problems import Problem, every
 
 if TYPE_CHECKING:
     from stacks.aws.schema import AwsSettings
@@ -55,16 +56,10 @@ def sso_roles_have_their_path(settings: "AwsSettings") -> Iterator[Problem]:
 
 
 def managers_are_of_known_types(settings: "AwsSettings") -> Iterator[Problem]:
-    known = service_catalog().managers
+    table = "stacks/aws/services.yaml"
     for index, name in enumerate(settings.managers.instance_types):
-        if name not in known:
-            yield Problem(
-                path=f"managers.instance_types[{index}]",
-                value=name,
-                rule="an instance type under `managers` in stacks/aws/services.yaml",
-                reason="the fixed cost of the stack cannot be told otherwise",
-                next_step=f"{suggestion(name, known)}; or add it there with its price",
-            )
+        path, known = f"managers.instance_types[{index}]", service_catalog().managers
+        yield from manager_is_known(path, name, known, kind="an instance type", table=table)
 
 
 def somebody_decides_on_messages(settings: "AwsSettings") -> Iterator[Problem]:

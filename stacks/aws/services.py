@@ -1,12 +1,13 @@
 """Prices of everything but GPUs: the reader of services.yaml."""
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
 from stacks.aws.instances import gpu_catalog
+from stacks.regional_prices import managers_scaled, scaled
 from stacks.tables import Table, read_table
 
 FILE = Path(__file__).with_name("services.yaml")
@@ -77,20 +78,13 @@ def service_catalog() -> ServiceCatalog:
 def service_prices(region: str) -> ServiceCatalog:
     """The table in a region of gpus.yaml: by the factor of its instances, as nobody lists more."""
     here, factor = service_catalog(), gpu_catalog().region_factors[region]
+    at = partial(scaled, same_everywhere=SAME_EVERYWHERE)
     return here.model_copy(
         update={
-            "usd_per_hour": _scaled(here.usd_per_hour, factor),
-            "usd_per_month": _scaled(here.usd_per_month, factor),
-            "usd_per_gb": _scaled(here.usd_per_gb, factor),
-            "usd_per_thousand": _scaled(here.usd_per_thousand, factor),
-            "managers": {
-                name: each.model_copy(update={"usd_per_hour": each.usd_per_hour * factor})
-                for name, each in here.managers.items()
-            },
+            "usd_per_hour": at(here.usd_per_hour, factor),
+            "usd_per_month": at(here.usd_per_month, factor),
+            "usd_per_gb": at(here.usd_per_gb, factor),
+            "usd_per_thousand": at(here.usd_per_thousand, factor),
+            "managers": managers_scaled(here.managers, factor),
         }
     )
-
-
-def _scaled(prices: Table, factor: float) -> Table:
-    changed = {name: usd * factor for name, usd in prices if name not in SAME_EVERYWHERE}
-    return prices.model_copy(update=changed)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from spotrain import contract
-from stacks.bill import HOURS_PER_MONTH, Bill, FixedCost, PoolPrice
+from stacks.bill import HOURS_PER_MONTH, IMAGES_GB, Bill, FixedCost, PoolPrice
 from stacks.gcp.machines import machine_catalog
 from stacks.gcp.pool_rules import machine_of
 from stacks.gcp.pool_zones import zones_of
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from stacks.gcp.cluster_schema import Pool
     from stacks.gcp.schema import GcpSettings
 
-IMAGES_GB = 7
-"""Compressed: 3 GB of PyTorch's base and 0.1 GB of the rest, once as images and once as cache."""
 REPOSITORY = "gcp:artifactregistry/repository:Repository"
 KEY = "gcp:kms/cryptoKey:CryptoKey"
 

@@ -6,11 +6,12 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from components.gcp.network.ranges import node_addresses, pod_addresses
-from stacks.addresses import is_example, is_private, wrong_public_blocks
+from stacks.addresses import is_private, nobody_connects, wrong_public_blocks
+from stacks.cloud_rules import one_way_in, region_is_in, zones_are_named_once
 from stacks.gcp.machines import machine_catalog
 from stacks.gcp.pool_zones import zones_of
 from stacks.pools import pools_with_twins
-from stacks.problems import UNSET, Problem, every, suggestion
+from stacks.problems import Problem, every, suggestion
 
 if TYPE_CHECKING:
     from stacks.gcp.schema import GcpSettings
@@ -30,26 +31,19 @@ def problems(settings: "GcpSettings") -> Iterator[Problem]:
 
 def warnings(settings: "GcpSettings") -> Iterator[str]:
     """What is accepted but cannot work as it stands."""
-    for block in settings.network.api_access.cidrs:
-        if is_example(block):
-            yield (
-                f"network.api_access.cidrs: {block} is reserved for documentation, nobody connects "
-                "from it. Set your own address (curl https://checkip.amazonaws.com) before "
-                "`pulumi up`."
-            )
+    access = settings.network.api_access
+    yield from nobody_connects("network.api_access.cidrs", access.cidrs)
 
 
 def region_is_known(settings: "GcpSettings") -> Iterator[Problem]:
-    regions = machine_catalog().regions
-    if settings.region not in regions:
-        yield Problem(
-            path="region",
-            value=settings.region,
-            rule="a region of stacks/gcp/gpus.yaml",
-            reason="prices differ by region, and a misspelled region fails only inside Google",
-            next_step=f"{suggestion(settings.region, regions)}; or add it to stacks/gcp/gpus.yaml "
-            "with its zones and prices",
-        )
+    known = machine_catalog().regions
+    yield from region_is_in(
+        known,
+        settings.region,
+        table="stacks/gcp/gpus.yaml",
+        cloud="Google",
+        adds="its zones and prices",
+    )
 
 
 def zones_are_in_the_region(settings: "GcpSettings") -> Iterator[Problem]:
@@ -66,14 +60,7 @@ def zones_are_in_the_region(settings: "GcpSettings") -> Iterator[Problem]:
                 reason="a cluster lives in one region",
                 next_step=f"{suggestion(zone, known)}; or change region",
             )
-        elif zone in settings.zones[:index]:
-            yield Problem(
-                path=path,
-                value=zone,
-                rule="each zone once",
-                reason="a zone has one node pool of a pool",
-                next_step="remove the repetition",
-            )
+    yield from zones_are_named_once(settings.zones, reason="a zone has one node pool of a pool")
 
 
 def blocks_are_usable(settings: "GcpSettings") -> Iterator[Problem]:
@@ -106,16 +93,8 @@ def blocks_are_apart(settings: "GcpSettings") -> Iterator[Problem]:
 
 def api_access_names_one_way(settings: "GcpSettings") -> Iterator[Problem]:
     access = settings.network.api_access
-    if bool(access.cidrs) == access.dns:
-        yield Problem(
-            path="network.api_access",
-            value=UNSET if not access.cidrs else "cidrs and dns",
-            rule="either cidrs or dns, exactly one",
-            reason="the program itself applies Kubernetes objects, so it must reach the endpoint; "
-            "every default would be open to the world or closed to this program",
-            next_step="set network.api_access to `cidrs: [<your office or runner>/32]`, or to "
-            "`dns: true` to let IAM alone decide",
-        )
+    instead = "`dns: true` to let IAM alone decide"
+    yield from one_way_in(bool(access.cidrs), access.dns, other="dns", instead=instead)
 
 
 def api_blocks_are_narrow(settings: "GcpSettings") -> Iterator[Problem]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from stacks.cloud_rules import (
     images_are_built_or_named,
+    manager_is_known,
     managers_are_in_their_limits,
     named_once,
     principals,
@@ -12,7 +13,7 @@ from stacks.cloud_rules import (
 from stacks.gcp import network_rules, pool_rules
 from stacks.gcp.services import service_catalog
 from stacks.messages import example_addresses
-from stacks.problems import Problem, every, suggestion
+from stacks.problems import Problem, every
 
 if TYPE_CHECKING:
     from stacks.gcp.schema import GcpSettings
@@ -63,14 +64,10 @@ def groups_have_a_domain(settings: "GcpSettings") -> Iterator[Problem]:
 
 def managers_are_of_a_known_type(settings: "GcpSettings") -> Iterator[Problem]:
     known, name = service_catalog().managers, settings.managers.machine_type
-    if name not in known:
-        yield Problem(
-            path="managers.machine_type",
-            value=name,
-            rule="a machine type under `managers` in stacks/gcp/services.yaml",
-            reason="the fixed cost of the stack cannot be told otherwise",
-            next_step=f"{suggestion(name, known)}; or add it there with its price",
-        )
+    table = "stacks/gcp/services.yaml"
+    yield from manager_is_known(
+        "managers.machine_type", name, known, kind="a machine type", table=table
+    )
 
 
 def file_system_has_a_size_that_is_sold(settings: "GcpSettings") -> Iterator[Problem]:

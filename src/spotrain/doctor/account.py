@@ -1,20 +1,21 @@
 """Checks of the cloud account: who asks, and what the account may have where the pools want it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from types import MappingProxyType
-from typing import Final, TypeVar
+from typing import Final
 
 from spotrain import contract
 from spotrain.clouds.account import Account
-from spotrain.clouds.answers import Answer, Refused
+from spotrain.clouds.answers import Refused
+from spotrain.doctor.answered import check_image, check_sold, told
 from spotrain.doctor.finding import Finding, fail, passed, warn
 from spotrain.doctor.vcpus import check_managers, check_quotas
 from spotrain.job import Pool
 
 LOG_IN: Final = "aws sso login, or set AWS_PROFILE"
-T = TypeVar("T")
+_ask: Final = partial(told, cloud="AWS", naming="--cluster")
 
 
 def check_account(
@@ -28,11 +29,11 @@ def check_account(
     yield _identity(account)
     if isinstance(account.identity, Refused) and account.identity.is_logged_out:
         return
-    yield from told(
+    yield from _ask(
         "vCPU quotas",
         account.quotas,
         "servicequotas:ListServiceQuotas",
-        lambda quotas: told(
+        lambda quotas: _ask(
             "vCPU quotas",
             account.vcpus,
             "ec2:DescribeInstanceTypes",
@@ -43,44 +44,21 @@ def check_account(
         ),
     )
     if any(pool.capacity == contract.CAPACITY_SPOT for pool in rented):
-        yield from told("spot role", account.has_spot_role, "iam:GetRole", _spot_role)
-    yield from told(
+        yield from _ask("spot role", account.has_spot_role, "iam:GetRole", _spot_role)
+    yield from _ask(
         "instance types",
         account.offerings,
         "ec2:DescribeInstanceTypeOfferings",
         lambda offered: _offerings(offered, rented),
     )
-    yield from told(
+    yield from _ask(
         "subnets",
         account.subnets,
         "eks:DescribeCluster and ec2:DescribeSubnets",
         lambda subnets: _subnets({each.zone: each.free_addresses for each in subnets}, rented),
     )
     for reference, answer in account.images.items():
-        yield from told("image", answer, "ecr:DescribeImages", partial(check_image, reference))
-
-
-def told(
-    check: str,
-    answer: Answer[T],
-    right: str,
-    judge: Callable[[T], Iterator[Finding]],
-    *,
-    cloud: str = "AWS",
-    naming: str = "--cluster",
-) -> Iterator[Finding]:
-    """What there is to say of an answer; a question that was refused is said to be open."""
-    if not isinstance(answer, Refused):
-        yield from judge(answer)
-    elif answer.is_denied:
-        yield warn(check, f"not looked at: you may not ask ({answer.code}).", f"ask for {right}")
-    elif answer.is_throttled:
-        yield warn(
-            check, f"not looked at: {cloud} is busy ({answer.code}).", "try again in a minute"
-        )
-    else:
-        said = f"not looked at: {answer.code}: {answer.message.rstrip('.')}."
-        yield warn(check, said, f"check the region, the network, and {naming}")
+        yield from _ask("image", answer, "ecr:DescribeImages", partial(check_image, reference))
 
 
 def _identity(account: Account) -> Finding:
@@ -108,20 +86,7 @@ def _offerings(offered: frozenset[tuple[str, str]], pools: Sequence[Pool]) -> It
         for zone in pool.zones:
             missing = [each for each in pool.instance_types if (each, zone) not in offered]
             check = f"instance types of {pool.name}, {zone}"
-            if len(missing) == len(pool.instance_types):
-                yield fail(
-                    check,
-                    f"the zone sells none of them ({', '.join(missing)}).",
-                    f"take {zone} out of the pool's zones, or name types that it has",
-                )
-            elif missing:
-                yield warn(
-                    check,
-                    f"the zone does not sell {', '.join(missing)}.",
-                    "fewer types mean fewer chances for a spot node; name others",
-                )
-            else:
-                yield passed(check, f"the zone sells all of them ({len(pool.instance_types)}).")
+            yield check_sold(check, zone, missing, of=len(pool.instance_types))
 
 
 def _subnets(free: dict[str, int], pools: Sequence[Pool]) -> Iterator[Finding]:
@@ -140,17 +105,3 @@ def _subnets(free: dict[str, int], pools: Sequence[Pool]) -> Iterator[Finding]:
             yield warn(check, said, "nodes that run count too; a larger network.cidr has more")
         else:
             yield fail(check, said, "give the stack a larger network.cidr, or fewer max_nodes")
-
-
-def check_image(reference: str, there: bool) -> Iterator[Finding]:
-    check, name = "image", reference.partition("/")[2][:60]
-    if not there:
-        yield fail(check, f"{name} is not in its registry.", "pulumi up pushes it")
-    elif "@sha256:" not in reference:
-        yield warn(
-            check,
-            f"{name} is there, by a tag, which may come to mean another image.",
-            "name it by its digest",
-        )
-    else:
-        yield passed(check, f"{name} is in its registry.")

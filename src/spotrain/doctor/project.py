@@ -6,8 +6,8 @@ from typing import Final
 
 from spotrain.clouds.answers import Refused
 from spotrain.clouds.project import LOG_IN, Project
-from spotrain.doctor.account import check_image, told
-from spotrain.doctor.finding import Finding, fail, passed, warn
+from spotrain.doctor.answered import check_image, check_sold, told
+from spotrain.doctor.finding import Finding, fail, passed
 from spotrain.doctor.gpu_quotas import check_all_regions, check_quotas
 from spotrain.doctor.machine_quotas import check_all_vcpus, check_disks, check_vcpus
 from spotrain.doctor.node_pools import check_node_pools
@@ -68,14 +68,4 @@ def _types(project: Project, pools: Sequence[Pool]) -> Iterator[Finding]:
             missing = [
                 type for type, vcpus in zip(pool.instance_types, answers, strict=True) if not vcpus
             ]
-            yield _sold(check, zone, missing, of=len(pool.instance_types))
-
-
-def _sold(check: str, zone: str, missing: Sequence[str], *, of: int) -> Finding:
-    if not missing:
-        return passed(check, f"the zone sells all of them ({of}).")
-    names = ", ".join(missing)
-    if len(missing) == of:
-        fix = f"take {zone} out of the pool's zones, or name a type that it has"
-        return fail(check, f"the zone sells none of them ({names}).", fix)
-    return warn(check, f"the zone does not sell {names}.", "name others")
+            yield check_sold(check, zone, missing, of=len(pool.instance_types))
