@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -10,6 +11,7 @@ from pydantic.fields import FieldInfo
 from stacks import clouds, wording
 from stacks.clouds import CloudSupport
 from stacks.examples import where_to_look
+from stacks.other_words import of_a_pool
 from stacks.problems import UNSET, Problem, dotted, unknown_setting
 from stacks.section import Meant
 
@@ -44,7 +46,10 @@ def _problem(entry: Mapping[str, Any], model: type[BaseModel], example: str) -> 
         known = owner.model_fields if owner else ()
         if others := _clouds_that_know(location, model):
             return _of_another_cloud(path, entry["input"], others, known)
-        return unknown_setting(path, wording.written(entry["input"]), str(location[-1]), known)
+        name = str(location[-1])
+        unknown = unknown_setting(path, wording.written(entry["input"]), name, known)
+        step = of_a_pool(name, known) if location[0] == "pools" else None
+        return replace(unknown, next_step=step) if step else unknown
     field = _field_at(model, location)
     missing = entry["type"] == "missing" or _left_empty(entry, field)
     look = where_to_look(location, example)

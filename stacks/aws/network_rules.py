@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from components.aws.network.subnets import VPC_PREFIXES, nodes_that_fit, zone_blocks
 from stacks.addresses import is_private, nobody_connects, wrong_public_blocks
 from stacks.aws.instances import gpu_catalog
-from stacks.cloud_rules import one_way_in, region_is_in, zones_are_named_once
+from stacks.place_rules import one_way_in, region_is_in, zones_are_named_once
 from stacks.pools import pools_with_twins
 from stacks.problems import Problem, every
 
@@ -37,12 +37,12 @@ def warnings(settings: "AwsSettings") -> Iterator[str]:
 
 def region_is_known(settings: "AwsSettings") -> Iterator[Problem]:
     known = gpu_catalog().region_factors
-    yield from region_is_in(
-        known, settings.region, table="stacks/aws/gpus.yaml", cloud="AWS", adds="its price factor"
-    )
+    yield from region_is_in(known, settings.region, cloud="aws", adds="its price factor")
 
 
 def zones_are_in_the_region(settings: "AwsSettings") -> Iterator[Problem]:
+    if settings.region not in gpu_catalog().region_factors:
+        return
     for index, zone in enumerate(settings.zones):
         path = f"zones[{index}]"
         if not re.fullmatch(re.escape(settings.region) + "[a-h]", zone):

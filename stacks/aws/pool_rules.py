@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from spotrain import contract
 from stacks.aws.instances import GpuInstance, gpu_catalog
 from stacks.cloud_rules import PoolTerms, pool_is_placed
+from stacks.other_words import of_another_cloud
 from stacks.problems import Problem, every, suggestion
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def _gpu_is_known(path: str, pool: "Pool") -> Iterator[Problem]:
 
 def _types_are_known(path: str, pool: "Pool") -> Iterator[Problem]:
     known = gpu_catalog().types
+    fitting = [name for name, instance in known.items() if instance.gpu == pool.gpu]
     for index, name in enumerate(pool.instance_types):
         if name not in known:
             yield Problem(
@@ -79,7 +81,8 @@ def _types_are_known(path: str, pool: "Pool") -> Iterator[Problem]:
                 value=name,
                 rule="a GPU instance type of stacks/aws/gpus.yaml",
                 reason="its GPU, memory and price cannot be told otherwise",
-                next_step=f"{suggestion(name, known)}; or add it there with shape and price",
+                next_step=f"{of_another_cloud('machine type', name, 'aws')}"
+                f"{suggestion(name, fitting or known)}; or add it there with shape and price",
             )
 
 

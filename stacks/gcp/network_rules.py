@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from components.gcp.network.ranges import node_addresses, pod_addresses
 from stacks.addresses import is_private, nobody_connects, wrong_public_blocks
-from stacks.cloud_rules import one_way_in, region_is_in, zones_are_named_once
 from stacks.gcp.machines import machine_catalog
 from stacks.gcp.pool_zones import zones_of
+from stacks.place_rules import one_way_in, region_is_in, zones_are_named_once
 from stacks.pools import pools_with_twins
 from stacks.problems import Problem, every, suggestion
 
@@ -37,13 +37,7 @@ def warnings(settings: "GcpSettings") -> Iterator[str]:
 
 def region_is_known(settings: "GcpSettings") -> Iterator[Problem]:
     known = machine_catalog().regions
-    yield from region_is_in(
-        known,
-        settings.region,
-        table="stacks/gcp/gpus.yaml",
-        cloud="Google",
-        adds="its zones and prices",
-    )
+    yield from region_is_in(known, settings.region, cloud="gcp", adds="its zones and prices")
 
 
 def zones_are_in_the_region(settings: "GcpSettings") -> Iterator[Problem]:
@@ -52,13 +46,14 @@ def zones_are_in_the_region(settings: "GcpSettings") -> Iterator[Problem]:
     known = machine_catalog().zones(settings.region)
     for index, zone in enumerate(settings.zones):
         path = f"zones[{index}]"
+        whole = f"{settings.region}-{zone}" if len(zone) == 1 else zone
         if zone not in known:
             yield Problem(
                 path=path,
                 value=zone,
                 rule=f"a zone of {settings.region}, like {known[0]}",
                 reason="a cluster lives in one region",
-                next_step=f"{suggestion(zone, known)}; or change region",
+                next_step=f"{suggestion(whole, known)}; or change region",
             )
     yield from zones_are_named_once(settings.zones, reason="a zone has one node pool of a pool")
 

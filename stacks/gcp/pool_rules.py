@@ -7,6 +7,7 @@ from spotrain import contract
 from stacks.cloud_rules import PoolTerms, pool_is_placed
 from stacks.gcp.machines import Machine, machine_catalog
 from stacks.gcp.pool_zones import zones_of
+from stacks.other_words import of_another_cloud
 from stacks.problems import Problem, every, suggestion
 
 if TYPE_CHECKING:
@@ -64,27 +65,31 @@ def warnings(settings: "GcpSettings") -> Iterator[str]:
 
 
 def _gpu_is_known(path: str, pool: "Pool") -> Iterator[Problem]:
-    known = {each.gpu for shapes in machine_catalog().shapes.values() for each in shapes}
+    shapes = [each for some in machine_catalog().shapes.values() for each in some]
+    known = {each.gpu for each in shapes}
+    as_google_says = {each.accelerator: each.gpu for each in shapes}
     if pool.gpu not in known:
         yield Problem(
             path=f"{path}.gpu",
             value=pool.gpu,
             rule="a GPU of stacks/gcp/gpus.yaml, in lower case",
             reason="jobs ask for it by this name, and its machine types are found by it",
-            next_step=suggestion(pool.gpu, known),
+            next_step=suggestion(as_google_says.get(pool.gpu, pool.gpu), known),
         )
 
 
 def _type_is_known(path: str, pool: "Pool") -> Iterator[Problem]:
     known = machine_catalog().shapes
     if pool.machine_type not in known:
+        hint = of_another_cloud("machine type", pool.machine_type, "gcp")
+        fitting = [name for name, (first, *_) in known.items() if first.gpu == pool.gpu]
         yield Problem(
             path=f"{path}.machine_type",
             value=pool.machine_type,
             rule="a GPU machine type of stacks/gcp/gpus.yaml",
             reason="its GPU, memory and price cannot be told otherwise",
-            next_step=f"{suggestion(pool.machine_type, known)}; or add it there with shape and "
-            "prices",
+            next_step=f"{hint}{suggestion(pool.machine_type, fitting or known)}; or add it there "
+            "with shape and prices",
         )
 
 
@@ -103,7 +108,7 @@ def _type_has_the_gpus(path: str, pool: "Pool") -> Iterator[Problem]:
         yield Problem(
             path=f"{path}.gpus_per_node",
             value=pool.gpus_per_node,
-            rule=f"{counts}: what a {pool.machine_type} can have",
+            rule=f"{counts}: what {pool.machine_type} can have",
             reason="jobs are promised this number, and Google starts no other",
             next_step=f"set it to {counts.split(', ')[0]}, or name {_types_with(pool.gpu)}",
         )
@@ -130,8 +135,11 @@ def _type_is_sold_there(path: str, pool: "Pool", settings: "GcpSettings") -> Ite
 
 
 def _pool_has_a_zone(path: str, pool: "Pool", settings: "GcpSettings") -> Iterator[Problem]:
-    sold = machine_catalog().zones_with(pool.gpu, settings.region)
-    if sold and not zones_of(pool, settings):
+    catalog = machine_catalog()
+    sold = catalog.zones_with(pool.gpu, settings.region)
+    if not sold or not set(settings.zones) <= set(catalog.zones(settings.region)):
+        return  # the region, or the zones, are told to be wrong
+    if not zones_of(pool, settings):
         yield Problem(
             path=f"{path}.zones",
             value=", ".join(settings.zones),

@@ -70,11 +70,11 @@ BROKEN: list[tuple[Mapping[str, object], str, str]] = [
     (with_pool(gpu="rtx4090"), "pools[0].gpu", "a GPU of stacks/gcp/gpus.yaml"),
     (with_pool(machine_type="g2-standard-5"), "pools[0].machine_type", "a GPU machine type"),
     (with_pool(gpu="t4"), "pools[0].machine_type", "a machine type with GPU t4"),
-    (with_pool(gpus_per_node=2), "pools[0].gpus_per_node", "1: what a g2-standard-4 can have"),
+    (with_pool(gpus_per_node=2), "pools[0].gpus_per_node", "1: what g2-standard-4 can have"),
     (
         with_pool(gpu="t4", machine_type="n1-standard-8", gpus_per_node=3),
         "pools[0].gpus_per_node",
-        "1, 2, 4: what a n1-standard-8 can have",
+        "1, 2, 4: what n1-standard-8 can have",
     ),
     (with_pool(zones=["us-central1-f"]), "pools[0].zones[0]", "a zone of the stack"),
     (
