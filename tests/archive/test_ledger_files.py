@@ -155,6 +155,30 @@ def test_a_deleted_jobs_ledger_is_compact_and_names_what_never_ended(tmp_path: P
     assert LedgerFiles(tmp_path).open_jobs == []
 
 
+def test_who_dies_while_a_job_is_closed_leaves_it_open_to_be_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else nobody would ever tell that the end of its worlds and pods is not known."""
+    files = LedgerFiles(tmp_path)
+    present = [world(1, ended=False), stay(1, ended=False)]
+    files.keep(snapshot(*present), NOW)
+    last = read_job(job_object(*present), gone_at=NOW)
+
+    def dies(_path: Path, _documents: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(json_lines, "replace", dies)
+        files.keep(last, NOW)
+        with pytest.raises(OSError, match="Input"):
+            files.close(last.job)
+    after = LedgerFiles(tmp_path)
+    assert [job.uid for job in after.open_jobs] == [last.job.uid]
+    after.close(last.job)
+    assert {gap.of for gap in gaps(tmp_path)} == {"world", "stay"}
+    assert LedgerFiles(tmp_path).open_jobs == []
+
+
 def test_a_job_keeps_its_outcome_when_it_is_deleted(tmp_path: Path) -> None:
     job = read_job(job_object(condition="Succeeded"), gone_at=NOW).job
     assert (job.outcome, job.ended_at, job.deleted_at) == ("succeeded", at(7200), NOW)

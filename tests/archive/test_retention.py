@@ -73,6 +73,8 @@ def keep(folder: Path, *jobs: JobRecord) -> LedgerFiles:
     files = LedgerFiles(folder)
     for job in jobs:
         files.keep(Snapshot(job=job, entries=()), NOW)
+        if job.deleted_at is not None:
+            files.close(job)
         logs = JobLogs(folder / layout.logs_folder(job.name, job.uid), LogBounds())
         at = "2026-08-01T12:00:00.000000000Z"
         logs.append(0, [LogLine(at=at, worker=0, pod="pod", pod_uid="p", line="hello")])

@@ -85,6 +85,8 @@ def write(
     files = LedgerFiles(folder)
     for job, entries in jobs:
         files.keep(Snapshot(job=job, entries=tuple(entries)), NOW)
+        if job.deleted_at is not None:
+            files.close(job)
     for node in NODES if nodes else ():
         files.keep_node(node)
 

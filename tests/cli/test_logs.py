@@ -39,7 +39,10 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shelf:
 
 def keep(shelf: Shelf, document: Object, said: str, gone_at: datetime | None = None) -> None:
     snapshot = read_job(document, gone_at=gone_at)
-    LedgerFiles(shelf.archive).keep(snapshot, NOW)
+    files = LedgerFiles(shelf.archive)
+    files.keep(snapshot, NOW)
+    if gone_at:
+        files.close(snapshot.job)
     kept = JobLogs(
         shelf.archive / layout.logs_folder(snapshot.job.name, snapshot.job.uid), LogBounds()
     )

@@ -66,14 +66,16 @@ class LedgerFiles:
         return [node for node in self._nodes.values() if node.gone_at is None]
 
     def keep(self, snapshot: Snapshot, now: datetime) -> None:
-        """Write down what it adds."""
+        """Write down what it adds. That a job's object is gone, `close` writes down, at its end: who
+        dies before that finds the job open, and closes it."""
         job = snapshot.job
         file = layout.ledger_file(job.name, job.uid)
         known = self._known_of(job)
         news = find_news(known, snapshot, now, metrics=self._metrics)
         json_lines.append(self._folder / file, map(entries.to_document, news))
         known |= {entry.key: Known(entry=entry, written_at=now) for entry in news}
-        self._enter(job)
+        if job.deleted_at is None:
+            self._enter(job)
 
     def close(self, job: JobRecord) -> None:
         """Its object is gone: what is open will never be told, and the file is made compact."""
