@@ -66,8 +66,8 @@ class LedgerFiles:
         return [node for node in self._nodes.values() if node.gone_at is None]
 
     def keep(self, snapshot: Snapshot, now: datetime) -> None:
-        """Write down what it adds. That a job's object is gone, `close` writes down, at its end: who
-        dies before that finds the job open, and closes it."""
+        """Write down what it adds, but not that the job is gone, which is for `close`: whoever dies
+        in between finds it open, and closes it."""
         job = snapshot.job
         file = layout.ledger_file(job.name, job.uid)
         known = self._known_of(job)

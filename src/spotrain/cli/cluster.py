@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from lightkube.core.exceptions import ConfigError
 from spotrain import contract
 from spotrain.cli.errors import NO_CLUSTER, UserError
 from spotrain.cli.kubeconfig import NEXT, read_config
+from spotrain.cli.reach import address_of, logged_in, reached
 from spotrain.cli.refusals import NotAnswering, Request, refusal, refuse_paths
 from spotrain.kinds import PODS, Kind, Object
 
@@ -34,6 +35,7 @@ class Cluster:
 
     http: httpx2.Client
     server: str
+    """As messages name it."""
     namespace: str
     config: SingleConfig
     """Of the kubeconfig, for what is no request of HTTP: forwarded ports."""
@@ -105,10 +107,21 @@ class Cluster:
         }
         with self._streamed(request, kind.path(place), parameters, accept) as response:
             for line in response.iter_lines():
-                event = json.loads(line)
-                if event["type"] == "ERROR":
+                event, found = self._event(line)
+                if event == "ERROR":
                     return  # the version is too old: the caller lists again
-                yield event["type"], event["object"]
+                yield event, found
+
+    def _event(self, line: str) -> tuple[str, Object]:
+        """Of a watch; what stands in front of the server may say anything."""
+        try:
+            told = json.loads(line)
+            return told["type"], dict(told["object"])
+        except (ValueError, LookupError, TypeError):
+            raise NotAnswering(
+                f"the API server at {self.server} ends a watch with {line[:80]!r}, which is no "
+                "event. It may be starting or overloaded; try again in a minute."
+            ) from None
 
     def stream_log(self, pod: str, container: str, *, follow: bool) -> Iterator[bytes]:
         """Pieces of what a container of the jobs' namespace has printed, each line with its time
@@ -127,12 +140,12 @@ class Cluster:
         """An answer that may take its time."""
         patience = httpx2.Timeout(REQUEST_SECONDS, read=None)
         headers = {"Accept": accept}
-        with (
-            _reached(self.server),
-            self.http.stream(
+        with reached(self.server), ExitStack() as opened:
+            stream = self.http.stream(
                 "GET", path, params=parameters, timeout=patience, headers=headers
-            ) as response,
-        ):
+            )
+            with logged_in(self.server):
+                response = opened.enter_context(stream)
             if response.is_error:
                 response.read()
                 raise refusal(request, response.status_code, _json(response))
@@ -214,7 +227,7 @@ class Cluster:
     ) -> Object:
         request = Request(method, kind, namespace, name or called, self.server, subresource)
         refuse_paths(request)
-        with _reached(self.server):
+        with reached(self.server), logged_in(self.server):
             response = self.http.request(
                 method,
                 kind.path(namespace, name, subresource),
@@ -242,39 +255,7 @@ def connected(context: str | None, namespace: str | None) -> Iterator[Cluster]:
         ) from None
     with http:
         place = namespace or config.context.namespace or contract.JOB_NAMESPACE
-        yield Cluster(http, config.cluster.server, place, config)
-
-
-@contextmanager
-def _reached(server: str) -> Iterator[None]:
-    """Turn what keeps a request from its answer into a UserError."""
-    problem: UserError
-    try:
-        yield
-    except httpx2.TimeoutException:
-        problem = NotAnswering(
-            f"the cluster at {server} does not answer. Is there a way to it (VPN)? {NEXT}"
-        )
-    except FileNotFoundError as error:
-        problem = _no_credentials(
-            server,
-            f"the kubeconfig asks a program for them, {error.filename}, that is not there. "
-            "Install it, or put it on the PATH.",
-        )
-    except (httpx2.RequestError, httpx2.InvalidURL, OSError) as error:
-        problem = NotAnswering(f"the cluster at {server} cannot be reached: {error}. {NEXT}")
-    except ConfigError as error:  # raised by the program that fetches the credentials
-        problem = _no_credentials(server, f"{' '.join(str(error).split())}. Log in again.")
-    except (ValueError, LookupError) as error:
-        said = f"what the kubeconfig has for them makes no token ({error}). Log in again."
-        problem = _no_credentials(server, said)
-    else:
-        return
-    raise problem from None
-
-
-def _no_credentials(server: str, said: str) -> UserError:
-    return UserError(f"no credentials for the cluster at {server}: {said}", exit_code=NO_CLUSTER)
+        yield Cluster(http, address_of(config.cluster.server), place, config)
 
 
 def _selectors(labels: str, fields: str) -> dict[str, str]:

@@ -34,9 +34,13 @@ def gather_local(shelf: Shelf, name: str, *, now: datetime) -> Situation:
 
 
 def objects_of(stored: StoredJob) -> Objects:
-    """When nobody runs the job, its pods and nodes are gone; what was said of them stays said."""
+    """When nobody runs the job, its pods and nodes are gone; what was said of them stays said.
+
+    Raises UserError where the file of them is spoilt.
+    """
     is_run = stored.is_run
-    found = JobFiles(stored.folder).read_objects()
+    with usable():
+        found = JobFiles(stored.folder).read_objects()
     return found if is_run else {**NO_OBJECTS, "events": found["events"]}
 
 

@@ -28,6 +28,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidSta
 from websockets.typing import Subprotocol
 
 from spotrain.cli.errors import NO_CLUSTER, NOT_FOUND, UserError
+from spotrain.cli.reach import address_of
 
 T = TypeVar("T")
 PROTOCOL: Final = Subprotocol("v4.channel.k8s.io")
@@ -143,8 +144,9 @@ class PortForward:
         except InvalidStatus as error:
             raise self._refused(error.response.status_code, error.response.body) from None
         except (OSError, InvalidHandshake, TimeoutError, ConfigError) as error:
+            server = address_of(self._config.cluster.server)
             raise UserError(
-                f"no way to pod {self._pod} through {self._config.cluster.server}: {error}. "
+                f"no way to pod {self._pod} through {server}: {error}. "
                 "Is there a way to the cluster (VPN, proxy)?",
                 exit_code=NO_CLUSTER,
             ) from None

@@ -1,0 +1,104 @@
+"""On the way to a cluster: no secret of the kubeconfig is ever told, and no fault taken for one of
+its credentials."""
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from spotrain.cli.main import main
+from spotrain.cli.reach import address_of
+from tests.cli.documents import job
+from tests.cli.stalling_server import CREATED, stalling_server
+
+SECRET = "hunter2"
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """What a command says that finds no cluster."""
+    with pytest.raises(SystemExit) as ended:
+        main(list(words))
+    said = capsys.readouterr()
+    assert (ended.value.code, said.out) == (3, ""), said
+    assert said.err.count("\n") == 1
+    return said.err
+
+
+def write_kubeconfig(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, *, server: str, user: dict[str, Any]
+) -> None:
+    name = "team"
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": name,
+        "clusters": [{"name": name, "cluster": {"server": server}}],
+        "users": [{"name": name, "user": user}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+    }
+    (folder / "kubeconfig").write_text(yaml.safe_dump(document))
+    monkeypatch.setenv("KUBECONFIG", str(folder / "kubeconfig"))
+
+
+def printing(answer: object) -> dict[str, Any]:
+    """A user whose credentials a program prints."""
+    version = "client.authentication.k8s.io/v1"
+    words = ["-c", f"printf %s {json.dumps(json.dumps(answer))}"]
+    return {"exec": {"apiVersion": version, "command": "sh", "args": words}}
+
+
+@pytest.mark.parametrize(
+    ("login", "user", "says"),
+    [
+        pytest.param(f"ada:{SECRET}@", {}, "does not answer", id="in-the-servers-url"),
+        pytest.param("", {"token": f"{SECRET}\nnext"}, "has a line feed", id="token-of-two-lines"),
+        pytest.param("", printing(SECRET), "makes no token", id="program-that-prints-it-bare"),
+        pytest.param(
+            "", printing({"status": {"key": SECRET}}), "makes no token", id="under-another-name"
+        ),
+    ],
+)
+def test_no_error_tells_a_secret_of_the_kubeconfig(
+    login: str,
+    user: dict[str, Any],
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("spotrain.cli.cluster.REQUEST_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        write_kubeconfig(tmp_path, monkeypatch, server=f"http://{login}{address}", user=user)
+        for words in ("list", "status digits --watch", "submit a --gpus 1 -- train.py"):
+            said = told(capsys, *words.split())
+            assert says in said
+            assert address in said
+            assert SECRET not in said
+
+
+def test_a_server_is_named_without_its_login() -> None:
+    assert address_of("https://ada:p%40ss@cluster.example:6443/a") == (
+        "https://cluster.example:6443/a"
+    )
+    assert address_of("https://cluster.example") == "https://cluster.example"
+    assert SECRET not in address_of(f"https://[{SECRET}")
+
+
+def test_what_is_no_watch_is_not_taken_for_credentials_that_have_expired(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever stands in front of the API server may answer in its place."""
+    with stalling_server("", tmp_path) as (server, environment):
+        made = job("digits")
+        server.jobs.append({**made, "metadata": {**made["metadata"], "creationTimestamp": CREATED}})
+        monkeypatch.setenv("KUBECONFIG", environment["KUBECONFIG"])
+        with pytest.raises(SystemExit) as ended:
+            main(["status", "digits", "--watch"])
+    assert ended.value.code == 3
+    said = capsys.readouterr().err
+    assert "which is no event" in said
+    assert "Log in" not in said
