@@ -15,6 +15,7 @@ import pytest
 from spotrain.cli.errors import UserError
 from spotrain.cli.local_jobs import LocalJobs
 from spotrain.cli.local_run import make_settings, run_here
+from spotrain.local.job_files import OBJECTS
 from spotrain.local.shelf import AlreadyRun, NameTaken, NoSuchJob, Settings, Shelf
 from tests.cli.documents import job
 from tests.cli.test_local import Typed, jobs, shelf, typed
@@ -158,6 +159,36 @@ def test_a_spoilt_job_is_one_error_that_names_the_file(
     assert f"{added.job_file} cannot be used: it is no JSON" in told
     assert told.count("\n") == 1
     shutil.rmtree(added.folder)  # as it says
+
+
+@pytest.mark.parametrize("verb", ["gpus", "explain digits"])
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        pytest.param('{"pods": [', "it is no JSON", id="torn"),
+        pytest.param("[]", "it is no mapping", id="list"),
+        pytest.param('{"pods": [], "nodes": []}', "events: is missing", id="without-events"),
+        pytest.param('{"pods": [3], "nodes": [], "events": []}', "pods[0]", id="number-as-pod"),
+    ],
+)
+def test_spoilt_objects_are_one_error_whose_advice_loses_no_job(
+    text: str,
+    says: str,
+    verb: str,
+    shelf: Shelf,
+    typed: Typed,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    added = shelf.add(job(), make_settings(shelf))
+    file = added.folder / OBJECTS
+    file.write_text(text)
+    assert typed(*verb.split()) == 2
+    told = capsys.readouterr().err
+    assert_refused_in_one_line(told, file, says)
+    assert "Remove this file: nothing else is lost" in told
+    file.unlink()  # as it says
+    assert typed(*verb.split()) == 0
+    assert typed("list") == 0
 
 
 WHOLE = {"name": "digits", "uid": "u", "generation": 1, "creationTimestamp": "2026-01-31T12:00Z"}

@@ -11,7 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from spotrain.local.files import replace_file
+from pydantic import ValidationError
+
+from spotrain.job import InvalidDocument
+from spotrain.job.documents import Section, explain
+from spotrain.local.files import read_document, replace_file
 
 STATUS: Final = "status.json"
 OBJECTS: Final = "objects.json"
@@ -19,7 +23,19 @@ WORLD_NUMBER: Final = "world-number"
 
 Objects = Mapping[str, list[Any]]
 """pods, nodes, events."""
+_REMOVE_IT: Final = (
+    "",
+    "Remove this file: nothing else is lost with it, and while the job runs it is written anew.",
+)
 NO_OBJECTS: Final[Objects] = {"pods": [], "nodes": [], "events": []}
+
+
+class KeptObjects(Section, extra="ignore"):
+    """What is taken for granted of them; the rest is read as a cluster's answers are."""
+
+    pods: list[Mapping[str, Any]]
+    nodes: list[Mapping[str, Any]]
+    events: list[Mapping[str, Any]]
 
 
 class JobFiles:
@@ -46,10 +62,17 @@ class JobFiles:
             self._objects = objects
 
     def read_objects(self) -> Objects:
+        """Raises InvalidDocument."""
+        file = self._folder / OBJECTS
         try:
-            found: Objects = json.loads((self._folder / OBJECTS).read_text())
+            found: Objects = read_document(file)
+            KeptObjects.model_validate(found)
         except FileNotFoundError:
             return NO_OBJECTS
+        except ValidationError as error:
+            raise InvalidDocument(str(file), [*explain(error, KeptObjects), _REMOVE_IT]) from None
+        except InvalidDocument as error:
+            raise InvalidDocument(str(file), [error.problems[0], _REMOVE_IT]) from None
         return found
 
     def write_world_number(self, number: int) -> None:
