@@ -7,7 +7,7 @@ from importlib import import_module
 
 import pytest
 
-from spotrain.cli.main import VERBS, main
+from spotrain.cli.main import VERBS
 
 HEAVY = ("boto3", "httpx2", "lightkube", "pulumi", "pydantic", "rich", "torch", "yaml")
 """Clients and frameworks: each takes longer to import than the help to print."""
@@ -35,18 +35,3 @@ def test_no_verb_imports_what_only_training_and_the_stack_need() -> None:
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
     assert {"boto3", "pulumi", "torch"} & set(ended.stdout.split()) == set()
-
-
-@pytest.mark.parametrize("verb", ["list"])
-def test_without_a_kubeconfig_a_verb_says_so_and_what_to_do(
-    verb: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("KUBECONFIG", "/nowhere/kubeconfig")
-    with pytest.raises(SystemExit) as ended:
-        main([verb])
-    assert ended.value.code == 3
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("spotrain: no cluster: ")
-    assert "--context" in said.err
-    assert said.err.count("\n") == 1
