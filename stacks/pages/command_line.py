@@ -28,6 +28,7 @@ do next.
 | 4 | there is no such job |
 | 5 | the name is taken, or the job has ended |
 | 130 | Ctrl-C; a job that was sent goes on |
+| 141 | whoever read the answer has gone, as in `spotrain list \| head` |
 
 Where a command is typed, jobs of this machine live in `.spotrain` (`SPOTRAIN_LOCAL_FOLDER` names
 another folder). `spotrain --install-completion` lets the shell complete verbs, options and names of

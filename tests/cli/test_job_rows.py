@@ -74,7 +74,7 @@ def test_columns_are_left_out_until_the_rest_fits(widths: dict[str, int], width:
 
 def test_empty_columns_are_left_out_first() -> None:
     widths = dict.fromkeys(TITLES, 8)
-    assert fitting(widths, 70, empty={"cost"}) == [title for title in TITLES if title != "cost"]
+    assert fitting(widths, 80, empty={"cost"}) == [title for title in TITLES if title != "cost"]
 
 
 def row(name: str) -> JobRow:
@@ -86,6 +86,7 @@ def row(name: str) -> JobRow:
         wanted=4,
         gpu="a100",
         step=1_234_567,
+        steps_left=45_678,
         steps_per_second=4.125,
         usd=123.45,
     )

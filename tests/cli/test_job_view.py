@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from spotrain.cli.job_rows import row_of_document
+from spotrain.cli.job_table import tabulate
 from spotrain.cli.job_text import facts
 from spotrain.cli.job_view import view
 from spotrain.ledger.entries import WorldEntry, to_document
@@ -47,6 +49,36 @@ def test_throughput_is_not_known_before_a_world_does_two_steps_nor_after_its_end
     seen = view(job(status={"history": [to_document(world(**changes))]}))
     assert seen.steps_per_second is None
     assert seen.summary()["samplesPerSecond"] is None
+
+
+def test_the_time_that_is_left_is_that_of_the_steps_at_the_present_speed() -> None:
+    progress = {"step": 201, "at": START.isoformat(), "stepsLeft": 36_000}
+    trains = {"state": "Running", "world": {"number": 1, "size": 2, "since": START.isoformat()}}
+    trains |= {"progress": progress, "history": [to_document(world())]}
+    trains["world"] |= {"step": 100, "stepsPerSecond": 5.0}  # type: ignore[operator]
+    seen = view(job(status=trains))
+    assert (seen.summary()["stepsLeft"], seen.summary()["secondsLeft"]) == (36_000, 7200.0)
+    assert dict(facts(seen, START))["left"] == "2 h, if it goes on as now: 36,000 steps"
+    line = row_of_document(seen.document)
+    assert line.seconds_left == 7200.0
+    assert "2 h" in tabulate([line], START, width=None)[2]
+
+
+@pytest.mark.parametrize(
+    ("progress", "ended"),
+    [
+        pytest.param({"step": 201}, False, id="the-script-does-not-tell"),
+        pytest.param({"step": 201, "stepsLeft": 9}, True, id="between-two-worlds"),
+    ],
+)
+def test_where_nobody_can_say_it_no_time_is_left_to_tell_of(
+    progress: dict[str, Any], ended: bool
+) -> None:
+    past = world(ended_at=START if ended else None)
+    told = {"progress": {**progress, "at": START.isoformat()}, "history": [to_document(past)]}
+    seen = view(job(status=told))
+    assert seen.summary()["secondsLeft"] is None
+    assert "left" not in dict(facts(seen, START))
 
 
 def test_totals_of_the_ledger_are_told_and_nothing_is_made_up_without_them() -> None:

@@ -45,13 +45,14 @@ async def test_a_line_that_the_server_picks_is_the_one_that_a_document_gives(
     now = "2026-01-01T00:00:00Z"
     world = {"number": 3, "size": 2, "since": now, "step": 1, "stepsPerSecond": 4.125}
     ledger = {"since": now, "totals": {"until": now, "estimatedUsd": 1.25}}
-    progress = {"step": 1234, "at": now}
+    progress = {"step": 1234, "at": now, "stepsLeft": 330}
     await tell(namespace, "full", state="Running", world=world, ledger=ledger, progress=progress)
     documents, _ = await namespace.kube.list_all(kinds.JOBS, namespace.name)
     picked = await asyncio.to_thread(rows_of, person)
     assert sorted(picked, key=str) == sorted(map(row_of_document, documents), key=str)
     full = next(row for row in picked if row.name == "full")
     assert (full.steps_per_second, full.usd, full.gpu, full.step) == (4.125, 1.25, "t4", 1234)
+    assert full.seconds_left == 80
 
 
 def rows_of(person: Person) -> Sequence[JobRow]:

@@ -44,6 +44,13 @@ def test_steps_are_written_every_fifteen_seconds_at_most() -> None:
     assert late.progress == Progress(120, after(15))
 
 
+def test_what_is_left_is_told_with_the_step_that_it_was_told_with() -> None:
+    view = replace(world(4, 3, step=120), steps_left=80)
+    assert report(seen(world=view, status=status()), after(15)).progress == Progress(
+        120, after(15), steps_left=80
+    )
+
+
 def test_a_new_world_and_the_jobs_end_do_not_wait() -> None:
     newer = report(seen(world=world(5, 2, step=130), status=status()), after(1))
     assert newer.progress == Progress(130, after(1))

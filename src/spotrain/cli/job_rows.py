@@ -23,6 +23,7 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "State": ("status", "state"),
     "Ready": ("status", "replicaStatuses", contract.WORKER, "ready"),
     "Step": ("status", "progress", "step"),
+    "Left": ("status", "progress", "stepsLeft"),
     "Steps/s": ("status", "world", "stepsPerSecond"),
     "USD": ("status", "ledger", "totals", "estimatedUsd"),
 }
@@ -41,8 +42,14 @@ class JobRow:
     wanted: int
     gpu: str
     step: int | None
+    steps_left: int | None
     steps_per_second: float | None
     usd: float | None
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Should it train on as it does now; None: nobody can say."""
+        return seconds_left(self.steps_left, self.steps_per_second)
 
 
 def row_of(metadata: Object, cells: Mapping[str, Any]) -> JobRow:
@@ -59,6 +66,7 @@ def row_of(metadata: Object, cells: Mapping[str, Any]) -> JobRow:
         wanted=wanted(cells.get("Desired"), least=cells.get("Min"), most=cells.get("Max")),
         gpu=cells.get("GPU") or "",
         step=cells.get("Step"),
+        steps_left=cells.get("Left"),
         steps_per_second=cells.get("Steps/s"),
         usd=cells.get("USD"),
     )
@@ -67,6 +75,10 @@ def row_of(metadata: Object, cells: Mapping[str, Any]) -> JobRow:
 def row_of_document(document: Object) -> JobRow:
     cells = {column: _field(document, path) for column, path in COLUMNS.items()}
     return row_of(document["metadata"], cells)
+
+
+def seconds_left(steps: int | None, per_second: float | None) -> float | None:
+    return steps / per_second if steps is not None and per_second else None
 
 
 def state_of(stored: str, *, is_deleted: bool, suspend: bool) -> str:

@@ -12,7 +12,7 @@ GAP: Final = 2
 """Columns of the terminal between two of the table."""
 NAME: Final = 24
 """So much of a job's name stands in one line, if need be at the cost of other columns."""
-LEFT_OUT: Final = ("steps/s", "gpu", "age", "cost", "step")
+LEFT_OUT: Final = ("steps/s", "gpu", "age", "left", "cost", "step")
 """Where there is too little room, in this order."""
 
 
@@ -30,6 +30,10 @@ COLUMNS: Final = (
     Column(title="gpu", cell=lambda row, _: row.gpu, is_number=False),
     Column(title="step", cell=lambda row, _: "" if row.step is None else f"{row.step:,}"),
     Column(title="steps/s", cell=lambda row, _: wording.rate(row.steps_per_second)),
+    Column(
+        title="left",
+        cell=lambda row, _: "" if row.seconds_left is None else wording.span(row.seconds_left),
+    ),
     Column(title="cost", cell=lambda row, _: wording.dollars(row.usd)),
     Column(
         title="age",

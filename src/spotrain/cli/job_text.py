@@ -46,6 +46,9 @@ def facts(seen: JobView, now: datetime) -> Iterator[tuple[str, str]]:
         yield "world", f"number {status.world.number}, {members}, formed {formed}"
     if status.progress:
         yield "progress", _progress(seen, now)
+        if seen.seconds_left is not None:
+            steps = count(status.progress.steps_left or 0, "step")
+            yield "left", f"{span(seen.seconds_left)}, if it goes on as now: {steps}"
     yield "restarts", restarts(status.restarts)
     if seen.useful_share is not None:
         share = percent(seen.useful_share)

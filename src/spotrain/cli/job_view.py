@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from spotrain import contract
-from spotrain.cli.job_rows import state_of
+from spotrain.cli.job_rows import seconds_left, state_of
 from spotrain.controller.status import (
     FAILED,
     RUNNING,
@@ -95,6 +95,13 @@ class JobView:
         return steps * world.samples_per_step if world and steps else None
 
     @property
+    def seconds_left(self) -> float | None:
+        """To the end of training, should it go on as it does now. None: the script does not tell,
+        or the present world has not done two steps."""
+        progress = self.status.progress
+        return seconds_left(progress.steps_left if progress else None, self.steps_per_second)
+
+    @property
     def _present(self) -> WorldEntry | None:
         """None between two worlds, and after the last."""
         newest = self.worlds[-1] if self.worlds else None
@@ -130,6 +137,8 @@ class JobView:
             else None,
             "step": status.progress.step if status.progress else None,
             "stepAt": _moment(status.progress.at if status.progress else None),
+            "stepsLeft": status.progress.steps_left if status.progress else None,
+            "secondsLeft": self.seconds_left,
             "metrics": dict(status.progress.metrics or {}) if status.progress else {},
             "stepsPerSecond": self.steps_per_second,
             "samplesPerSecond": self.samples_per_second,

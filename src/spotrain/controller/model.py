@@ -174,6 +174,8 @@ class WorldView:
     """When that clock was at 0."""
     metrics: Mapping[str, float] = field(default_factory=dict)
     """What the script last told of its training."""
+    steps_left: int | None = None
+    """To the end of training; None: the script does not tell."""
     traffic: Mapping[str, TrafficView] = field(default_factory=dict)
     """By name of the pod, the last one of that name whose agent has told."""
 

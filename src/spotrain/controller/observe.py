@@ -199,6 +199,7 @@ def view_world(report: JobReport, *, clock: float, now: datetime) -> WorldView:
         chapters=report.history,
         clock_began=now - timedelta(seconds=clock),
         metrics=report.metrics,
+        steps_left=report.steps_left,
         traffic={
             pod: TrafficView(
                 each.read_bytes,

@@ -66,4 +66,5 @@ def _progress(seen: WorldView, now: datetime) -> Progress:
         for name, value in seen.metrics.items()
         if isfinite(value) and len(name) <= LONGEST_NAME
     }
-    return Progress(seen.step, now, dict(list(fit.items())[-MOST_METRICS:]) or None)
+    metrics = dict(list(fit.items())[-MOST_METRICS:]) or None
+    return Progress(seen.step, now, metrics, seen.steps_left)

@@ -118,6 +118,8 @@ class Progress(_Part):
     at: datetime
     metrics: Mapping[str, float] | None = None
     """What the script told with it, a few finite numbers by name; None: nothing."""
+    steps_left: int | None = None
+    """To the end of training, in a world of the present size; None: the script does not tell."""
 
 
 @dataclass(frozen=True)

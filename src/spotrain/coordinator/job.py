@@ -41,6 +41,7 @@ class Job:
     chapters: history.History = ()
     metrics: dict[str, float] = field(default_factory=dict)
     epoch: int = 0
+    steps_left: int | None = None
     traffic: dict[str, Traffic] = field(default_factory=dict)
     """By pod, gone ones too: a job's pods have few names, which come back."""
 
@@ -98,7 +99,7 @@ class Job:
             save_stall_seconds=message.save_stall_seconds,
             data_wait_seconds=message.data_wait_seconds,
         )
-        self.epoch = message.epoch
+        self.epoch, self.steps_left = message.epoch, message.steps_left
         self.metrics = newest_metrics(self.metrics, message.metrics)
         self.changed(self.key)
 
@@ -149,6 +150,7 @@ class Job:
             self.chapters,
             since=self.since,
             epoch=self.epoch,
+            steps_left=self.steps_left,
             metrics=self.metrics,
             traffic=self.traffic,
             uses_session=bool(self.uses_session),

@@ -45,6 +45,8 @@ class JobReport:
     """The newest worlds, `history.MAX_CHAPTERS` of them."""
     traffic: Mapping[str, Traffic] = field(default_factory=dict)
     """Pod -> what it last told; a later pod of that name has told nothing yet."""
+    steps_left: int | None = None
+    """To the end of training, as its script last told; None: it did not."""
     uses_session: bool = False
     """The script has called `elastic.run`, and so will tell of its steps."""
 
@@ -56,6 +58,7 @@ class JobReport:
         *,
         since: float,
         epoch: int,
+        steps_left: int | None,
         metrics: Mapping[str, float],
         traffic: Mapping[str, Traffic],
         uses_session: bool,
@@ -68,6 +71,7 @@ class JobReport:
             since=since,
             step=steps[-1] if steps else 0,
             epoch=epoch,
+            steps_left=steps_left,
             metrics=dict(metrics),
             outcome=state.outcome,
             message=state.message,

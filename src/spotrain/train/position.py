@@ -1,6 +1,7 @@
 """Where training is: what a checkpoint keeps beside the tracked objects."""
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from spotrain.agent.rank import Assignment, Channel
 from spotrain.train.batching import Batching
@@ -8,6 +9,9 @@ from spotrain.train.sampler import Batch
 from spotrain.train.solo import SoloChannel
 from spotrain.train.usage import UsageError
 from spotrain.train.waited import Waited
+
+FAR_AWAY: Final = 10**12
+"""Steps: whoever asks for so many epochs means training without an end."""
 
 
 @dataclass
@@ -24,6 +28,10 @@ class Position:
     """Samples of the data set; None before there is a loader."""
     batching: Batching | None = None
     """How they become steps; None before there is a loader."""
+    drop_last: bool = False
+    """The rest of an epoch that makes no whole step is left out."""
+    epochs: int | None = None
+    """That there are to be; None: the script has not said."""
     place: Assignment | None = None
     unstepped: list[Batch] = field(default_factory=list)
     """Batches handed out since the last step: consumed once that step is done."""
@@ -37,6 +45,22 @@ class Position:
     def ends_step(self) -> bool:
         """Whether the batch at hand is its step's last one."""
         return not self.unstepped or self.unstepped[-1].ends_step
+
+    @property
+    def steps_left(self) -> int | None:
+        """To the end of the last epoch, in worlds of the present size; None: nobody can say."""
+        if self.epochs is None or self.size is None or not self.batching or not self.place:
+            return None
+        if self.epoch >= self.epochs:
+            return 0
+        steps = self._steps_of(self.size - self.cursor)
+        steps += (self.epochs - self.epoch - 1) * self._steps_of(self.size)
+        return steps if steps < FAR_AWAY else None
+
+    def _steps_of(self, samples: int) -> int:
+        assert self.batching
+        assert self.place
+        return len(self.batching.steps(samples, self.place.world_size, drop_last=self.drop_last))
 
     def take_batch(self, batch: Batch) -> None:
         self.unstepped.append(batch)

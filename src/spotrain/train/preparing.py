@@ -81,6 +81,7 @@ class Preparing(Placed):
             size=size,
         )
         self._position.size, self._position.batching = size, batching
+        self._position.drop_last = drop_last
         options.setdefault("pin_memory", self.device.type == "cuda")
         return ElasticLoader(
             dataset,

@@ -56,6 +56,7 @@ class Progress:
             step=position.step,
             epoch=position.epoch,
             samples=samples,
+            steps_left=position.steps_left,
             metrics={name: value for name, value in values.items() if math.isfinite(value)},
             data_wait_seconds=round(position.waited.data_seconds, 3),
             save_stall_seconds=round(position.waited.save_seconds, 3),

@@ -56,6 +56,7 @@ class Run(Preparing):
     def epochs(self, count: int) -> Iterator[int]:
         """The epochs that are left, beginning with the one in progress."""
         self._require_tracked("run.epochs")
+        self._position.epochs = count
         if self._position.epoch >= count and self.is_main:
             log.info("all %d epochs are done already: raise their number to train on", count)
         while self._position.epoch < count:

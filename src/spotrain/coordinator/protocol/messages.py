@@ -122,6 +122,8 @@ class Progress:
     epoch: int
     samples: int
     """Samples of one global step: those of rank 0 times the ranks."""
+    steps_left: int | None = None
+    """To the end of training, in a world of this size; None: nobody can say."""
     restored_step: int | None = None
     """Only at the first step of a world: the step it started from."""
     previous_step: int | None = None
