@@ -195,7 +195,53 @@ def lives(draw: st.DrawFn) -> list[WorldEntry | StayEntry | PauseEntry]:
     return entries
 
 
-@given(lives(), seconds, st.integers(1, 3))
+def perhaps(moments: st.SearchStrategy[float]) -> st.SearchStrategy[datetime | None]:
+    return st.none() | moments.map(at)
+
+
+@st.composite
+def disorder(draw: st.DrawFn) -> list[WorldEntry | StayEntry | PauseEntry]:
+    """What clocks that differ can make of it: any moment may come before any other, or lack."""
+    steps = st.none() | st.integers(0, 20)
+    moments = perhaps(seconds)
+    entries: list[WorldEntry | StayEntry | PauseEntry] = [
+        WorldEntry(
+            number=number,
+            size=1,
+            published_at=at(draw(seconds)),
+            first_step_at=draw(moments),
+            last_step_at=draw(moments),
+            restored_step=draw(steps),
+            last_step=draw(steps),
+            committed_step=draw(steps),
+            ended_at=draw(moments),
+            reason=draw(st.sampled_from(["notice", "loss", "stall", "growth", "finished", ""])),
+            save_stall_seconds=draw(seconds),
+            data_wait_seconds=draw(seconds),
+        )
+        for number in range(draw(st.integers(0, 4)))
+    ]
+    moment = st.none() | seconds
+    entries += [
+        stay(str(number), draw(seconds), draw(moment), draw(moment), draw(moment))
+        for number in range(draw(st.integers(0, 4)))
+    ]
+    for since, until in list(pairwise(sorted(draw(st.lists(seconds, max_size=4)))))[::2]:
+        entries.append(PauseEntry(since=at(since), until=at(until)))
+    return entries
+
+
+def test_a_world_that_a_slower_clock_published_is_not_counted_beside_the_one_before() -> None:
+    """Another controller took over, 5 s behind the first; the job trained for 100 s in all."""
+    before = world(1, 0, 0, 60, reason="loss")
+    between = world(2, 60, 0, 0, first_step_at=None, last_step=None, ended_at=at(61))
+    after = world(3, 55, 57, 100, restored_step=100, last_step=200, committed_step=200)
+    found = split(before, between, after, stay("a", 0, 0, 0, 100), min_workers=1)
+    assert found.wanted_seconds == 100
+    assert (found.useful_seconds, losses(found)) == (55 + 43, {"forming": 2})
+
+
+@given(lives() | disorder(), seconds, st.integers(1, 3))
 def test_the_causes_add_up_to_what_was_not_useful(
     entries: list[WorldEntry | StayEntry | PauseEntry], end: float, min_workers: int
 ) -> None:

@@ -20,7 +20,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 from typing import Final, Literal, Protocol
 
 from spotrain.ledger.entries import CamelCase, PauseEntry, StayEntry, WorldEntry
@@ -144,7 +144,7 @@ def training_time(
     worlds: Sequence[WorldEntry], pauses: Sequence[PauseEntry], *, life: Span
 ) -> list[Split]:
     """What became of each world's time between its first and its last step."""
-    trained = list(_trainings(worlds, life.until))
+    trained = _trainings(worlds, life.until)
     kept = kept_steps([_steps(world, is_last=world is trained[-1][0]) for world, _ in trained])
     splits = dict.fromkeys((world.number for world in worlds), NOTHING)
     for (world, span), steps in zip(trained, kept, strict=True):
@@ -239,13 +239,20 @@ def is_trained(world: WorldEntry) -> bool:
     return world.first_step_at is not None and steps > 0
 
 
-def _trainings(worlds: Sequence[WorldEntry], until: datetime) -> Iterator[tuple[WorldEntry, Span]]:
-    """The worlds that did steps, each with its time of training; no two overlap."""
-    ordered = sorted(worlds, key=lambda world: world.number)
-    for world, later in zip_longest(ordered, ordered[1:]):
+def _trainings(worlds: Sequence[WorldEntry], until: datetime) -> Sequence[tuple[WorldEntry, Span]]:
+    """The worlds that did steps, each with its time of training, oldest first; no two overlap.
+
+    Not even where one controller took over from another whose clock was ahead of its own: a world
+    trains from when it was published at the earliest, and until any later one was at the latest.
+    """
+    found: list[tuple[WorldEntry, Span]] = []
+    latest = until
+    for world in sorted(worlds, key=lambda world: world.number, reverse=True):
         if world.first_step_at is not None and is_trained(world):
-            latest = later.published_at if later else until
-            yield world, Span(world.first_step_at, min(latest, _trained_until(world, until)))
+            begin = max(world.published_at, world.first_step_at)
+            found.append((world, Span(begin, min(latest, _trained_until(world, until)))))
+        latest = min(latest, world.published_at)
+    return found[::-1]
 
 
 def _trained_until(world: WorldEntry, until: datetime) -> datetime:
