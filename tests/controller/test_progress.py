@@ -95,6 +95,13 @@ def test_the_last_step_is_on_record_though_no_world_trains_any_more() -> None:
     assert forgetful.progress == Progress(100, NOW)
 
 
+def test_the_last_step_of_a_suspended_job_is_on_record_once_its_last_world_has_ended() -> None:
+    leaving = seen(world=world(4, 3, step=130), status=status())
+    assert reconcile(job(suspend=True), leaving, after(1)).status.progress == Progress(100, NOW)
+    gone = seen(world=world(4, 0, step=140), status=status())
+    assert reconcile(job(suspend=True), gone, after(1)).status.progress == Progress(140, after(1))
+
+
 @pytest.mark.acceptance(10)
 def test_restarts_inside_the_pods_are_counted_and_never_forgotten() -> None:
     first = reconcile(job(), seen(world=world(restarts=2)), NOW)

@@ -46,7 +46,12 @@ MIXTURES: list[tuple[str, Change, str, str]] = [
         "pools[0].instance_types[0]",
         "cloud: gcp names a machine type; known here: g4dn.12xlarge",
     ),
-    ("gcp", pool(machine_type="g2-standard-5"), "pools[0].machine_type", "did you mean 'g2-standard-"),
+    (
+        "gcp",
+        pool(machine_type="g2-standard-5"),
+        "pools[0].machine_type",
+        "did you mean 'g2-standard-",
+    ),
     ("dev", stack(region="us-central1"), "region", "cloud: gcp names a region; "),
     ("gcp", stack(region="us-east-1"), "region", "cloud: aws names a region; did you mean 'us-ea"),
     ("dev", stack(region="us-east-1a"), "region", "did you mean 'us-east-1'?"),

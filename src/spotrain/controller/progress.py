@@ -25,7 +25,8 @@ class Report:
 
 
 def report(observed: Observed, now: datetime, *, last: bool = False) -> Report:
-    """The coordinator's word, at a rate that the API server can bear; `last`: at the job's end.
+    """The coordinator's word, at a rate that the API server can bear; `last`: at the job's end, or
+    where it rests.
 
     A world that is older than the one on record comes from a coordinator that no longer leads.
     """

@@ -27,7 +27,10 @@ def record(
     now: datetime,
 ) -> JobStatus:
     """The status brought up to what is there now."""
-    before, seen = observed.status, report(observed, now)
+    before, view = observed.status, observed.world
+    # Of a suspended job whose last world has ended nobody will tell a later step.
+    is_last = job.suspend and view is not None and view.size == 0
+    seen = report(observed, now, last=is_last)
     taken = {pod.uid for pod, _ in disruptions.fresh}
     fresh = taken | {pod.uid for pod in failures.fresh}
     status = replace(
@@ -43,9 +46,7 @@ def record(
             failures=failures.total,
             disruptions=before.restarts.disruptions + len(disruptions.fresh),
             growths=seen.growths,
-            in_place=max(
-                before.restarts.in_place, observed.world.restarts if observed.world else 0
-            ),
+            in_place=max(before.restarts.in_place, view.restarts if view else 0),
         ),
         attempt=before.attempt + (is_resuming(job, observed) or is_renewed(job, observed)),
         last_failure=failures.mark,

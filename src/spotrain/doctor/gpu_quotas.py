@@ -49,7 +49,7 @@ def judge_quota(
 def ask_for_more(project: Project) -> str:
     return (
         f"ask for more in {gcp.ASK}; gcloud compute regions describe {project.region} "
-        f" --project {project.id} shows what there is"
+        f"--project {project.id} shows what there is"
     )
 
 
