@@ -110,7 +110,7 @@ def _order(key: Key) -> tuple[int, bool]:
 
 
 def _notes(nodes: Sequence[_Nodes]) -> Iterator[str]:
-    yield "New account: as people report of projects."
+    yield "New account: of a new project, as people report."
     yield "Where a project has none of the first name, all that draws on the other adds up there."
     if others := sorted({each.family.upper() for each in nodes if each.family not in gcp.VCPUS}):
         yield (

@@ -6,6 +6,7 @@ from typing import Any
 from components.aws.nodes.node_template import NODE_TEMPLATE
 from spotrain import contract
 from stacks.aws.instances import gpu_catalog
+from stacks.aws.schema import AwsSettings
 from stacks.recorder import Registration
 from tests.stack.invariants.registry import Built, offered_pools, on_aws, workloads
 
@@ -165,3 +166,38 @@ def managers_are_on_demand_in_two_zones_without_a_taint(built: Built) -> Iterato
         yield "managers are spot, or tainted"
     if len(group["subnetIds"]) < 2 or group["scalingConfig"]["minSize"] < 2:
         yield "managers are in one zone"
+
+
+@on_aws
+def the_cluster_has_the_stacks_nodes_and_no_others(built: Built) -> Iterator[str]:
+    plane = built.named_plane().inputs
+    if plane.get("skipDefaultNodeGroup") is not True or plane.get("autoMode"):
+        yield "EKS, or its component, makes nodes of its own"
+
+
+@on_aws
+def an_update_takes_a_gpu_node_away_first_and_brings_a_manager_first(built: Built) -> Iterator[str]:
+    """More GPU nodes, against quota and bill, or fewer managers, with nowhere to go."""
+    for group in built.of_type(GROUP):
+        update, is_gpu = group.inputs["updateConfig"], group.name.startswith("gpu-")
+        if (update.get("updateStrategy") == "MINIMAL") is not is_gpu:
+            yield f"{group.name}: {update.get('updateStrategy', 'a new node first')}"
+        if update["maxUnavailable"] != 1:
+            yield f"{group.name}: {update['maxUnavailable']} nodes at once"
+
+
+@on_aws
+def versions_are_those_of_the_stack_file(built: Built) -> Iterator[str]:
+    assert isinstance(built.settings, AwsSettings)
+    wanted = built.settings.cluster.version
+    for resource in (built.named_plane(), *built.of_type(GROUP)):
+        if resource.inputs.get("version") != wanted:
+            yield f"{resource.name} has version {resource.inputs.get('version')}"
+
+
+@on_aws
+def the_cluster_is_protected_as_the_stack_file_says(built: Built) -> Iterator[str]:
+    assert isinstance(built.settings, AwsSettings)
+    told = built.named_plane().inputs.get("deletionProtection")
+    if told is not built.settings.cluster.deletion_protection:
+        yield f"deletion protection is {told}"

@@ -4,7 +4,7 @@ from tests.stack.invariants.changes import Mutation, alter, drop, forget_to_wait
 
 WORKER = "gpu-t4-us-east-1a"
 LABEL = f"{WORKER}-label/spotrain.dev/pool"
-GROUP = ":NodeGroup"
+GROUP, PLANE = ":NodeGroup", "eks:index:Cluster"
 TEMPLATE = ":LaunchTemplate"
 TAG = "autoscaling/tag:Tag"
 DEPLOYMENT = ":Deployment"
@@ -96,5 +96,30 @@ NODES = [
         "managers_are_on_demand_in_two_zones_without_a_taint",
         "spot managers",
         put(GROUP, "managers", "capacityType", "SPOT"),
+    ),
+    Mutation(
+        "the_cluster_has_the_stacks_nodes_and_no_others",
+        "a group of EKS's component",
+        put(PLANE, "", "skipDefaultNodeGroup", False),
+    ),
+    Mutation(
+        "an_update_takes_a_gpu_node_away_first_and_brings_a_manager_first",
+        "EKS's default",
+        drop(GROUP, WORKER, "updateConfig/updateStrategy"),
+    ),
+    Mutation(
+        "an_update_takes_a_gpu_node_away_first_and_brings_a_manager_first",
+        "a manager goes before another is there",
+        put(GROUP, "managers", "updateConfig/updateStrategy", "MINIMAL"),
+    ),
+    Mutation(
+        "versions_are_those_of_the_stack_file",
+        "an older group",
+        put(GROUP, WORKER, "version", "1.35"),
+    ),
+    Mutation(
+        "the_cluster_is_protected_as_the_stack_file_says",
+        "nothing is said",
+        drop(PLANE, "", "deletionProtection"),
     ),
 ]

@@ -135,6 +135,61 @@ GCP_MUTATIONS = [
         "spot managers",
         put(POOL, "managers", "nodeConfig/spot", True),
     ),
+    Mutation(
+        "nodes_have_no_public_address_and_boot_what_google_signed",
+        "nodes that prove nothing",
+        put(PLANE, "cluster-plane", "enableShieldedNodes", False),
+    ),
+    Mutation(
+        "the_cluster_has_the_stacks_nodes_and_no_others",
+        "the default pool stays",
+        drop(PLANE, "cluster-plane", "removeDefaultNodePool"),
+    ),
+    Mutation(
+        "the_cluster_has_the_stacks_nodes_and_no_others",
+        "the project's default account",
+        drop(PLANE, "cluster-plane", "nodeConfig/serviceAccount"),
+    ),
+    Mutation(
+        "the_cluster_has_the_stacks_nodes_and_no_others",
+        "an ignore_changes",
+        alter(PLANE, "cluster-plane", ignore_changes=("initialNodeCount",)),
+    ),
+    Mutation(
+        "the_cluster_has_the_stacks_nodes_and_no_others",
+        "pools that nobody asked for",
+        put(PLANE, "cluster-plane", "clusterAutoscaling/enabled", True),
+    ),
+    Mutation(
+        "an_update_takes_a_gpu_node_away_first_and_brings_a_manager_first",
+        "GKE's default",
+        drop(POOL, WORKER, "upgradeSettings"),
+    ),
+    Mutation(
+        "an_update_takes_a_gpu_node_away_first_and_brings_a_manager_first",
+        "a manager goes before another is there",
+        put(POOL, "managers", "upgradeSettings/maxUnavailable", 1),
+    ),
+    Mutation(
+        "versions_are_those_of_the_stack_file",
+        "no channel",
+        drop(PLANE, "cluster-plane", "releaseChannel"),
+    ),
+    Mutation(
+        "versions_are_those_of_the_stack_file",
+        "a pool that stays where it is",
+        put(POOL, WORKER, "version", "1.35.1-gke.1"),
+    ),
+    Mutation(
+        "versions_are_those_of_the_stack_file",
+        "a pool that is not upgraded",
+        put(POOL, WORKER, "management/autoUpgrade", False),
+    ),
+    Mutation(
+        "the_cluster_is_protected_as_the_stack_file_says",
+        "the provider's default",
+        drop(PLANE, "cluster-plane", "deletionProtection"),
+    ),
     Mutation("a_node_pools_name_fits", "a longer name", put(POOL, WORKER, "name", "x" * 41)),
     Mutation(
         "no_iam_action_is_a_wildcard",

@@ -5,10 +5,11 @@ from typing import Any
 
 from components.gcp.nodes.gpu_pool import CRITICAL_SECONDS, SHUTDOWN_SECONDS
 from spotrain import contract
+from stacks.gcp.schema import GcpSettings
 from stacks.recorder import Registration
 from tests.stack.invariants.registry import Built, offered_pools, on_gcp, workloads
 
-POOL = "gcp:container/nodePool:NodePool"
+POOL, PLANE = "gcp:container/nodePool:NodePool", "gcp:container/cluster:Cluster"
 LOCAL_SSDS = {
     "a2-ultragpu-1g": 1,
     "a2-ultragpu-2g": 2,
@@ -159,6 +160,9 @@ def no_pod_gets_the_nodes_own_identity(built: Built) -> Iterator[str]:
 
 @on_gcp
 def nodes_have_no_public_address_and_boot_what_google_signed(built: Built) -> Iterator[str]:
+    (plane,) = built.of_type(PLANE)
+    if plane.inputs.get("enableShieldedNodes") is not True:
+        yield "nodes prove nothing to the control plane"
     for pool in built.of_type(POOL):
         if not pool.inputs.get("networkConfig", {}).get("enablePrivateNodes"):
             yield f"{pool.name} has public addresses"
@@ -200,3 +204,53 @@ def a_node_pools_name_fits(built: Built) -> Iterator[str]:
     names = [pool.inputs["name"] for pool in gpu_pools(built)]
     yield from (f"{name} is longer than 40 characters" for name in names if len(name) > 40)
     yield from (f"{name} is taken twice" for name in names if names.count(name) > 1)
+
+
+@on_gcp
+def the_cluster_has_the_stacks_nodes_and_no_others(built: Built) -> Iterator[str]:
+    """GKE makes no cluster without a pool of its own, which goes at once; until then its nodes are
+    who ours are, as a project may have no default account."""
+    (plane,) = built.of_type(PLANE)
+    if plane.inputs.get("removeDefaultNodePool") is not True:
+        yield "the default pool stays"
+    if not plane.inputs.get("nodeConfig", {}).get("serviceAccount", "").startswith("node-account"):
+        yield "the default pool's nodes are the project's default account"
+    if not {"nodeConfig", "initialNodeCount"} <= set(plane.ignore_changes):
+        yield "what Google says of other nodes would make the cluster anew"
+    if plane.inputs.get("clusterAutoscaling", {}).get("enabled") is not False:
+        yield "GKE makes pools of its own"
+
+
+@on_gcp
+def an_update_takes_a_gpu_node_away_first_and_brings_a_manager_first(built: Built) -> Iterator[str]:
+    """More GPU nodes, against quota and bill, or fewer managers, with nowhere to go."""
+    for pool in built.of_type(POOL):
+        update = pool.inputs.get("upgradeSettings", {})
+        told = (update.get("maxSurge"), update.get("maxUnavailable"))
+        if told != ((0, 1) if pool.name.startswith("gpu-") else (1, 0)):
+            yield f"{pool.name}: {told[0]} nodes more, {told[1]} fewer"
+
+
+@on_gcp
+def versions_are_those_of_the_stack_file(built: Built) -> Iterator[str]:
+    """At least; the channel moves them, so a pool that names one would be set back."""
+    assert isinstance(built.settings, GcpSettings)
+    wanted, (plane,) = built.settings.cluster, built.of_type(PLANE)
+    told = (plane.inputs.get("minMasterVersion"), plane.inputs.get("releaseChannel"))
+    if told != (wanted.version, {"channel": wanted.channel}):
+        yield f"the control plane has {told}"
+    for pool in built.of_type(POOL):
+        if "version" in pool.inputs:
+            yield f"{pool.name} has version {pool.inputs['version']}"
+        if pool.inputs.get("management") != {"autoRepair": True, "autoUpgrade": True}:
+            yield f"{pool.name} is left behind: {pool.inputs.get('management')}"
+
+
+@on_gcp
+def the_cluster_is_protected_as_the_stack_file_says(built: Built) -> Iterator[str]:
+    """Unsaid it is, and no destroy would end."""
+    assert isinstance(built.settings, GcpSettings)
+    (plane,) = built.of_type(PLANE)
+    told = plane.inputs.get("deletionProtection")
+    if told is not built.settings.cluster.deletion_protection:
+        yield f"deletion protection is {told}"

@@ -28,7 +28,7 @@ ABSENT: Mapping[str, Mapping[str, str]] = {
         "world says it of subnets; Amazon Linux with NVIDIA's driver has no secure boot",
         "the_control_plane_has_no_old_or_anonymous_way_in": "tests/stack/aws/test_cluster.py",
         "no_bucket_is_public": "tests/stack/aws/test_bucket.py",
-        "a_node_pools_name_fits": "node groups are named by Pulumi; stacks/aws/pool_rules.py",
+        "a_node_pools_name_fits": "stacks/cloud_rules.py limits the names of pools",
     },
 }
 """Cloud -> promise that is checked on another cloud -> why not here, or by what."""
