@@ -9,7 +9,7 @@ from spotrain import contract, kinds
 from spotrain.controller.kube import Kube
 from spotrain.kinds import Kind
 from tests.cluster.cluster import BINDINGS, KINDS, NAMESPACES, REPOSITORY, WAIT_SECONDS, Namespace
-from tests.cluster.server import RESEARCHER
+from tests.cluster.server import GUEST, RESEARCHER
 from tests.cluster.test_job_pods import KINDS as ADMISSION_KINDS
 
 REVIEWS = Kind("/apis/authorization.k8s.io/v1", "subjectaccessreviews")
@@ -63,15 +63,47 @@ def _binding() -> kinds.Object:
     }
 
 
+async def admit_guest(namespace: Namespace) -> None:
+    """Who may look at the jobs of the namespace, and at nothing else anywhere."""
+    group, name = "rbac.authorization.k8s.io", "guests"
+    role = {
+        "apiVersion": f"{group}/v1",
+        "kind": "Role",
+        "metadata": {"name": name},
+        "rules": [
+            {
+                "apiGroups": [contract.GROUP],
+                "resources": [contract.PLURAL],
+                "verbs": ["get", "list", "watch"],
+            }
+        ],
+    }
+    await namespace.kube.create(KINDS["Role"], namespace.name, role)
+    binding = {
+        "apiVersion": f"{group}/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": group, "kind": "Role", "name": name},
+        "subjects": [{"apiGroup": group, "kind": "User", "name": GUEST}],
+    }
+    await namespace.kube.create(BINDINGS, namespace.name, binding)
+    job = {"group": contract.GROUP, "resource": contract.PLURAL, "namespace": namespace.name}
+    await _until_granted(namespace.kube, {"user": GUEST}, {"verb": "list", **job})
+
+
 async def _until_known(kube: Kube, namespace: str) -> None:
-    """The authorizer learns of roles a moment after they are stored, and tells nobody."""
     job = {"group": contract.GROUP, "resource": contract.PLURAL, "namespace": namespace}
     pools = {"resource": "configmaps", "name": contract.POOLS_CONFIGMAP}
     pools["namespace"] = contract.SYSTEM_NAMESPACE
+    groups = [contract.RESEARCHERS_GROUP, "system:authenticated"]
     for attributes in ({"verb": "create", **job}, {"verb": "get", **pools}):
-        groups = [contract.RESEARCHERS_GROUP, "system:authenticated"]
-        spec = {"user": RESEARCHER, "groups": groups, "resourceAttributes": attributes}
-        body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview"}
-        async with asyncio.timeout(WAIT_SECONDS):
-            while not (await kube.create(REVIEWS, "", {**body, "spec": spec}))["status"]["allowed"]:
-                await asyncio.sleep(0.05)
+        await _until_granted(kube, {"user": RESEARCHER, "groups": groups}, attributes)
+
+
+async def _until_granted(kube: Kube, person: dict[str, Any], attributes: dict[str, str]) -> None:
+    """The authorizer learns of roles a moment after they are stored, and tells nobody."""
+    spec = {**person, "resourceAttributes": attributes}
+    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+    async with asyncio.timeout(WAIT_SECONDS):
+        while not (await kube.create(REVIEWS, "", review))["status"]["allowed"]:
+            await asyncio.sleep(0.05)

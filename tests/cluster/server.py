@@ -24,6 +24,8 @@ from tests.cluster.client_certificate import write_client_certificate
 ADMIN_TOKEN = "admin-of-tests"
 RESEARCHER = "ada"
 RESEARCHER_TOKEN = "researcher-of-tests"
+GUEST, GUEST_TOKEN = "guest", "guest-of-tests"
+"""Somebody whom the cluster knows, without a right."""
 ISSUER = "https://tests.invalid"
 START_SECONDS = 60.0
 AUDIT_POLICY = f"""
@@ -96,6 +98,7 @@ def etcd_for_api_server(binaries: Path, folder: Path) -> Iterator[ApiServer]:
     people = (
         f'{ADMIN_TOKEN},admin,admin,"system:masters"\n'
         f'{RESEARCHER_TOKEN},{RESEARCHER},{RESEARCHER},"{contract.RESEARCHERS_GROUP}"\n'
+        f"{GUEST_TOKEN},{GUEST},{GUEST}\n"
     )
     (folder / "tokens").write_text(people)
     _write_key(folder / "accounts.key")

@@ -13,8 +13,8 @@ import yaml
 from spotrain import contract, kinds
 from tests.cluster.cluster import Namespace, remove
 from tests.cluster.command_line import LIMIT_SECONDS, Person
-from tests.cluster.researchers import IMAGE, admit_researchers, offer_pools
-from tests.cluster.server import RESEARCHER, RESEARCHER_TOKEN, ApiServer
+from tests.cluster.researchers import IMAGE, admit_guest, admit_researchers, offer_pools
+from tests.cluster.server import ADMIN_TOKEN, GUEST_TOKEN, RESEARCHER, RESEARCHER_TOKEN, ApiServer
 
 pytestmark = pytest.mark.cluster
 
@@ -153,11 +153,71 @@ async def test_every_verb_knows_a_misspelt_name_from_a_missing_cluster(
         assert (refused.code, refused.out) == (4, ""), refused
         assert "Did you mean digits?" in refused.err
         assert refused.err.count("\n") == 1
-    for words in ("logs", "checkpoints", "cost --no-history"):
+    for words, code, says in (
+        ("logs", 4, "digit"),
+        ("cost --no-history", 4, "digit"),
+        ("checkpoints", 3, "the archive of namespace"),  # which alone sees the volume
+    ):
         refused = await person.types(*words.split(), "digit")
-        assert (refused.code in (3, 4), refused.out) == (True, ""), refused
-        assert "digit" in refused.err or "archive" in refused.err
+        assert (refused.code, refused.out) == (code, ""), refused
+        assert says in refused.err
         assert "Traceback" not in refused.err
+
+
+async def test_who_may_only_look_changes_nothing_and_is_told_whom_to_ask(
+    namespace: Namespace, person: Person
+) -> None:
+    before = await namespace.submit("digits", 2)
+    await admit_guest(namespace)
+    guest = replace(
+        person, kubeconfig=namespace.server.kubeconfig(f"{namespace.name}-guest", GUEST_TOKEN)
+    )
+    for words in ("list", "status digits", "describe digits", "explain digits"):
+        seen = await guest.types(*words.split())
+        assert (seen.code, "digits" in seen.out) == (0, True), seen
+    for words in (
+        "stop digits",
+        "scale digits --gpus 1 --min-gpus 1",
+        "delete digits",
+        "gpus",
+        "submit a --gpus 1 --gpu-type t4 -- x.py",
+        "sweep s lr=1,2 --gpus 1 --gpu-type t4 -- x.py",
+        "logs digits",
+        "checkpoints digits",
+        "cost --no-history",
+        "report digits --no-history",
+        "board digits",
+    ):
+        refused = await guest.types(*words.split())
+        assert (refused.code, refused.out) == (3, ""), (words, refused)
+        assert "may not" in refused.err, words
+        assert "Ask the administrator" in refused.err
+        assert refused.err.count("\n") == 1, (words, refused.err)
+    jobs, _ = await namespace.kube.list_all(kinds.JOBS, namespace.name)
+    assert [job["metadata"]["resourceVersion"] for job in jobs] == [
+        before["metadata"]["resourceVersion"]
+    ]
+
+
+async def test_a_namespace_that_is_not_there_is_named(server: ApiServer, person: Person) -> None:
+    """To an administrator, whom the API server lets look everywhere; others may not look."""
+    admin = replace(person, kubeconfig=server.kubeconfig("admin", ADMIN_TOKEN), namespace="tema")
+    empty = await admin.types("list")
+    assert (empty.code, empty.out) == (0, "")
+    assert "There are no jobs in namespace 'tema'" in empty.err
+    for words, code in (
+        ("status digits", 4),
+        ("stop digits", 4),
+        ("delete digits", 4),
+        ("logs digits", 4),
+        ("checkpoints digits", 3),
+        ("cost digits --no-history", 4),
+        ("submit a --gpus 1 --gpu-type t4 -- x.py", 4),
+        ("sweep s lr=1,2 --gpus 1 --gpu-type t4 -- x.py", 4),
+    ):
+        refused = await admin.types(*words.split())
+        assert (refused.code, refused.out) == (code, ""), (words, refused)
+        assert "tema" in refused.err, (words, refused.err)
 
 
 async def test_gpus_shows_the_pools_to_whoever_may_submit(person: Person) -> None:

@@ -19,6 +19,10 @@ class ClusterJobs:
 
     cluster: Cluster
 
+    @property
+    def where(self) -> str:
+        return f"in namespace {self.cluster.namespace!r}"
+
     def list(self) -> Sequence[Object]:
         return self.cluster.list_all(JOBS)
 
@@ -40,11 +44,10 @@ class ClusterJobs:
 
     def create(self, document: Mapping[str, Any]) -> Object:
         name = document["metadata"]["name"]
-        where = f"in namespace {self.cluster.namespace!r}"
         try:
             return self.cluster.create(JOBS, document)
         except Taken:
-            raise name_taken(name, where) from None
+            raise name_taken(name, self.where) from None
         except KeyboardInterrupt:
             raise UserError(
                 f"interrupted while {name} was sent: whether it was taken, spotrain list tells.",
@@ -73,4 +76,4 @@ class ClusterJobs:
                 yield item
 
     def _unknown(self, name: str) -> NotThere:
-        return no_such_job(name, self.names(), f"in namespace {self.cluster.namespace!r}")
+        return no_such_job(name, self.names(), self.where)

@@ -16,6 +16,10 @@ SHOWN: Final = 8
 class Jobs(Protocol):
     """The jobs of one place, as the API server's documents."""
 
+    @property
+    def where(self) -> str:
+        """In words: in namespace 'team'."""
+
     def list(self) -> Sequence[Object]:
         """All of them, in no order."""
 

@@ -18,7 +18,8 @@ from spotrain.kinds import Object
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-NONE: Final = "There are no jobs. spotrain submit --help tells how to make one."
+NONE: Final = "There are no jobs {}. spotrain submit --help tells how to make one."
+"""Where: a namespace that was mistyped looks as empty as one without jobs."""
 HEAD_LINES: Final = 4
 """Of a terminal that a live table leaves to its head, to a remark and to the cursor."""
 
@@ -37,9 +38,9 @@ def command(
         raise UserError(f"--watch with -o {form}: what is watched is a table; leave out one.")
     with jobs.opened(context=context, namespace=namespace, local=local) as opened:
         if watch:
-            show_changes(opened.watch_rows())
+            show_changes(opened.watch_rows(), NONE.format(opened.where))
         elif form is Format.table:
-            show_table(opened.rows())
+            show_table(opened.rows(), NONE.format(opened.where))
         elif form is Format.name:
             for name in opened.names():
                 print(name)
@@ -55,9 +56,9 @@ def summaries(opened: jobs.Jobs) -> list[Object]:
     return [seen.summary() for seen in found]
 
 
-def show_table(rows: Sequence[JobRow]) -> None:
+def show_table(rows: Sequence[JobRow], none: str) -> None:
     if not rows:
-        output.say(NONE)
+        output.say(none)
         return
     width = get_terminal_size().columns if sys.stdout.isatty() else None
     head, *lines = tabulate(in_order(rows), datetime.now(UTC), width=width)
@@ -65,21 +66,21 @@ def show_table(rows: Sequence[JobRow]) -> None:
     print(*lines, sep="\n")
 
 
-def show_changes(changes: Iterator[Sequence[JobRow]]) -> None:
+def show_changes(changes: Iterator[Sequence[JobRow]], none: str) -> None:
     """A table that is redrawn on a terminal, a line a change elsewhere; until Ctrl-C."""
     if sys.stdout.isatty():
-        _redraw(changes)
+        _redraw(changes, none)
     else:
         _tell(changes)
 
 
-def _redraw(changes: Iterator[Sequence[JobRow]]) -> None:
+def _redraw(changes: Iterator[Sequence[JobRow]], none: str) -> None:
     from rich.console import Console
     from rich.live import Live
 
     console, latest = Console(), next(changes)
     with Live(
-        get_renderable=lambda: draw(latest, console),
+        get_renderable=lambda: draw(latest, console, none),
         console=console,
         refresh_per_second=output.REFRESHES_PER_SECOND,
     ):
@@ -87,12 +88,12 @@ def _redraw(changes: Iterator[Sequence[JobRow]]) -> None:
             latest = rows
 
 
-def draw(rows: Sequence[JobRow], console: "Console") -> "RenderableType":
+def draw(rows: Sequence[JobRow], console: "Console", none: str) -> "RenderableType":
     """As many of the newest jobs as the terminal is high."""
     from rich.text import Text
 
     if not rows:
-        return Text(NONE)
+        return Text(none)
     room = max(1, console.height - HEAD_LINES)
     older = len(rows) - room
     lines = tabulate(in_order(rows)[-room:], datetime.now(UTC), width=console.width)

@@ -52,6 +52,10 @@ class LocalJobs:
     settings: Settings | None = None
     """Of jobs that are made; None: this command makes none."""
 
+    @property
+    def where(self) -> str:
+        return WHERE
+
     def list(self) -> Sequence[Object]:
         found = []
         for stored in self.shelf.jobs():
