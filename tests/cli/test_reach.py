@@ -3,12 +3,17 @@ its credentials."""
 
 import json
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 import yaml
 
+from spotrain.cli.job_rows import COLUMNS
 from spotrain.cli.main import main
 from spotrain.cli.reach import address_of
 from tests.cli.documents import job
@@ -102,3 +107,66 @@ def test_what_is_no_watch_is_not_taken_for_credentials_that_have_expired(
     said = capsys.readouterr().err
     assert "which is no event" in said
     assert "Log in" not in said
+
+
+@contextmanager
+def leaving_server(document: dict[str, Any]) -> Iterator[str]:
+    """An API server with one job, which is killed in the middle of the first watch."""
+    listed = json.dumps({"items": [document], "metadata": {"resourceVersion": "1"}})
+    names = ["Name", *COLUMNS]
+    cells = [document["metadata"]["name"], *[None] * len(COLUMNS)]
+    table = {
+        "columnDefinitions": [{"name": name} for name in names],
+        "rows": [{"cells": cells, "object": {"metadata": document["metadata"]}}],
+        "metadata": {"resourceVersion": "1"},
+    }
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self.send_response(200)
+            if "watch=true" in self.path:
+                server.server_close()
+                self.send_header("Transfer-Encoding", "chunked")
+                self.end_headers()
+                self.wfile.write(b'20\r\n{"type": "MOD')
+                self.wfile.flush()
+                self.connection.shutdown(socket.SHUT_RDWR)
+                return
+            said = (json.dumps(table) if "Table" in self.headers["Accept"] else listed).encode()
+            self.send_header("Content-Length", str(len(said)))
+            self.end_headers()
+            self.wfile.write(said)
+
+        def log_message(self, *_words: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    server.handle_error = lambda *_: None  # type: ignore[method-assign]
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+
+
+@pytest.mark.parametrize("words", ["list --watch", "status digits --watch"])
+def test_a_server_that_goes_in_the_middle_of_a_watch_ends_it_in_one_line(
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    made = job("digits")
+    present = {**made, "metadata": {**made["metadata"], "creationTimestamp": CREATED}}
+    with leaving_server(present) as address:
+        write_kubeconfig(tmp_path, monkeypatch, server=address, user={"token": "some"})
+        with pytest.raises(SystemExit) as ended:
+            main(words.split())
+    said = capsys.readouterr()
+    assert ended.value.code == 3
+    assert "digits" in said.out
+    assert said.err.startswith(f"spotrain: the cluster at {address} cannot be reached")
+    assert said.err.count("\n") == 1
