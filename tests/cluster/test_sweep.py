@@ -10,6 +10,9 @@ import pytest
 import yaml
 
 from spotrain import contract, kinds
+from spotrain.cli.cluster import Cluster, connected
+from spotrain.cli.cluster_jobs import ClusterJobs
+from spotrain.cli.sweep_results import changing_results
 from tests.cluster.cluster import ControllerProcess, Namespace, remove, until
 from tests.cluster.command_line import LIMIT_SECONDS, Person
 from tests.cluster.researchers import admit_researchers, offer_pools
@@ -174,6 +177,32 @@ async def test_a_followed_sweep_ends_with_its_last_job_and_fails_with_one(
     assert process.returncode == 1
     assert b"exp1: 3 of 4 jobs succeeded" in err
     assert b"4 jobs" in out
+
+
+async def test_a_watched_sweep_tells_every_change_of_its_own_jobs_and_of_no_other(
+    namespace: Namespace, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And asks for nothing meanwhile: the server tells."""
+    assert (await person.types(*GRID, *SCRIPT)).code == 0
+    await namespace.submit("digits", 1)
+    monkeypatch.setenv("KUBECONFIG", str(person.kubeconfig))
+    with connected(None, namespace.name) as cluster:
+        changes = changing_results(ClusterJobs(cluster).watch_sweep("exp1"))
+        first = await asyncio.to_thread(next, changes)
+        names = [each.seen.name for each in first]
+        assert len(names) == 4
+        with monkeypatch.context() as patched:
+            patched.delattr(Cluster, "pages")  # by which it would list them again
+            await tell(namespace, "digits", state="Running")
+            await tell(namespace, names[2], state="Running")
+            second = await asyncio.to_thread(next, changes)
+            assert [each.seen.state for each in second] == [
+                "Running" if name == names[2] else "Pending" for name in names
+            ]
+            assert all(now is before for now, before in zip(second[:2], first[:2], strict=True))
+            await remove(namespace.kube, kinds.JOBS, namespace.name, names[0])
+            third = await asyncio.to_thread(next, changes)
+            assert [each.seen.name for each in third] == names[1:]
 
 
 def owner(pod: kinds.Object) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from spotrain import contract
 from spotrain.cli.cluster import METADATA, Cluster
 from spotrain.cli.cluster_rows import list_rows, watch_rows
 from spotrain.cli.errors import INTERRUPTED, UserError
@@ -35,6 +36,18 @@ class ClusterJobs:
 
     def watch_rows(self) -> Iterator[Sequence[JobRow]]:
         return watch_rows(self.cluster)
+
+    def watch_sweep(self, sweep: str) -> Iterator[Sequence[Object]]:
+        only = f"{contract.LABEL_SWEEP}={sweep}"
+        while True:
+            items, version = self.cluster.list_versioned(JOBS, labels=only)
+            found = {item["metadata"]["name"]: item for item in items}
+            yield list(found.values())
+            for event, item in self.cluster.watch(JOBS, version, labels=only):
+                found.pop(item["metadata"]["name"], None)
+                if event != "DELETED":
+                    found[item["metadata"]["name"]] = item
+                yield list(found.values())
 
     def get(self, name: str) -> Object:
         try:

@@ -32,6 +32,9 @@ class Jobs(Protocol):
     def watch_rows(self) -> Iterator[Sequence[JobRow]]:
         """The same now and after every change, for ever."""
 
+    def watch_sweep(self, sweep: str) -> Iterator[Sequence[Object]]:
+        """The jobs of a sweep now and after every change, in no order, for ever."""
+
     def get(self, name: str) -> Object:
         """Raises NotThere, which names jobs of near names."""
 

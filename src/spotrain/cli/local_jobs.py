@@ -5,17 +5,18 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from spotrain.cli.errors import JOB_FAILED, UserError
 from spotrain.cli.job_rows import JobRow, row_of_document
 from spotrain.cli.jobs import name_taken, names_of, no_such_job
 from spotrain.cli.refusals import NotThere
+from spotrain.cli.sweep_jobs import sweep_of
 from spotrain.controller.status import FAILED, NO_PROCESS, RUNNING, SUCCEEDED, SUSPENDED
 from spotrain.job import InvalidDocument
 from spotrain.kinds import Object
@@ -29,6 +30,7 @@ from spotrain.local.shelf import (
     merged,
 )
 
+T = TypeVar("T")
 ENV_FOLDER: Final = "SPOTRAIN_LOCAL_FOLDER"
 FOLDER: Final = ".spotrain"
 """In the folder where a command is typed, unless the environment names another."""
@@ -70,13 +72,10 @@ class LocalJobs:
         return [row_of_document(document) for document in self.list()]
 
     def watch_rows(self) -> Iterator[Sequence[JobRow]]:
-        last: Sequence[JobRow] | None = None
-        while True:
-            now = self.rows()
-            if now != last:
-                yield now
-                last = now
-            time.sleep(LOOK_SECONDS)
+        return _changes(self.rows)
+
+    def watch_sweep(self, sweep: str) -> Iterator[Sequence[Object]]:
+        return _changes(lambda: [each for each in self.list() if sweep_of(each) == sweep])
 
     def get(self, name: str) -> Object:
         try:
@@ -136,6 +135,18 @@ class LocalJobs:
 
     def _unknown(self, name: str) -> NotThere:
         return no_such_job(name, [stored.name for stored in self.shelf.jobs()], WHERE)
+
+
+def _changes(look: Callable[[], T]) -> Iterator[T]:
+    """What is seen first, and then whatever differs from what was seen before. Files tell nobody
+    of their changes, so they are looked at again and again."""
+    last: T | None = None
+    while True:
+        now = look()
+        if now != last:
+            yield now
+            last = now
+        time.sleep(LOOK_SECONDS)
 
 
 def seen(stored: StoredJob) -> Object:

@@ -24,10 +24,10 @@ from spotrain.cli.submit_options import (
 )
 from spotrain.cli.sweep_acts import Act, asked_act, sort_words
 from spotrain.cli.sweep_changes import DELETE, RESUME, STOP, Change, change_all, limit_to
-from spotrain.cli.sweep_results import Result, ordered, results_of, tabulate
+from spotrain.cli.sweep_results import changing_results, ordered, results_of, tabulate
 from spotrain.cli.sweep_sending import halt, send_sweep
 from spotrain.cli.sweep_template import opened_template, read_combinations
-from spotrain.cli.sweeping import existing, goes_on
+from spotrain.cli.sweeping import existing, goes_on, watched
 from spotrain.cli.wording import command as typed
 from spotrain.cli.wording import count
 
@@ -141,12 +141,13 @@ def typed_options(ctx: typer.Context) -> list[str]:
 
 def _follow(sweep: str, opened: jobs.Jobs, sort: str, *, local: bool) -> None:
     with told(goes_on(sweep, local=local)):
-        sweep_watch.follow(sweep, lambda: _look(sweep, opened, local=local), sort=sort)
+        changes = watched(sweep, opened, local=local)
+        sweep_watch.follow(sweep, changing_results(changes), sort=sort)
 
 
 def _show(sweep: str, opened: jobs.Jobs, sort: str, form: Format, *, local: bool) -> None:
     with told(goes_on(sweep, local=local)):
-        found = _look(sweep, opened, local=local)
+        found = results_of(existing(sweep, opened, local=local))
         found = ordered(found, sort) if sort else found
         output.answer(
             [each.summary() for each in found],
@@ -154,10 +155,6 @@ def _show(sweep: str, opened: jobs.Jobs, sort: str, form: Format, *, local: bool
             names=[each.seen.name for each in found],
             table=lambda: tabulate(found, sort=sort),
         )
-
-
-def _look(sweep: str, opened: jobs.Jobs, *, local: bool) -> list[Result]:
-    return results_of(sweep, existing(sweep, opened, local=local))
 
 
 def _change(change: Change, sweep: str, opened: jobs.Jobs, *, dry_run: bool, local: bool) -> None:

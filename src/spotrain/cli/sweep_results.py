@@ -1,6 +1,6 @@
 """What the jobs of a sweep have come to: what each tried, its state, its last metrics. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -8,7 +8,7 @@ from spotrain.cli import wording
 from spotrain.cli.errors import UserError
 from spotrain.cli.job_view import JobView, view
 from spotrain.cli.overrides import Values
-from spotrain.cli.sweep_jobs import sweep_of, values_of
+from spotrain.cli.sweep_jobs import values_of
 from spotrain.controller.status import FAILED, SUCCEEDED
 from spotrain.kinds import Object
 
@@ -41,14 +41,29 @@ class Result:
         }
 
 
-def results_of(sweep: str, documents: Iterable[Object]) -> list[Result]:
-    """Of the jobs that belong to it, in the order in which they were sent."""
-    found = [
-        Result(view(document), values_of(document))
-        for document in documents
-        if sweep_of(document) == sweep
-    ]
-    return sorted(found, key=lambda each: (each.seen.created_at, each.seen.name))
+def results_of(documents: Iterable[Object]) -> list[Result]:
+    """Of the jobs of a sweep, in the order in which they were sent."""
+    return _in_order(result_of(document) for document in documents)
+
+
+def result_of(document: Object) -> Result:
+    return Result(view(document), values_of(document))
+
+
+def _in_order(results: Iterable[Result]) -> list[Result]:
+    return sorted(results, key=lambda each: (each.seen.created_at, each.seen.name))
+
+
+def changing_results(changes: Iterable[Sequence[Object]]) -> Iterator[list[Result]]:
+    """The same, of what is watched. Each document is read once: it takes a millisecond, and a
+    sweep has many, of which one changes at a time."""
+    known: dict[int, Result] = {}
+    for documents in changes:
+        known = {
+            id(each): known.get(id(each)) or result_of(each)  # the result keeps it, and so its id
+            for each in documents
+        }
+        yield _in_order(known.values())
 
 
 def ordered(results: Sequence[Result], by: str) -> list[Result]:

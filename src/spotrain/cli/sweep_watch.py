@@ -1,10 +1,8 @@
 """A sweep that is followed: its table in place on a terminal, a line a change elsewhere."""
 
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
 
 import typer
 
@@ -20,18 +18,15 @@ from spotrain.cli.sweep_results import (
     tabulate,
 )
 
-LOOK_SECONDS: Final = 2.0
 
-
-def follow(sweep: str, look: Callable[[], Sequence[Result]], *, sort: str) -> None:
-    """Until all have ended; exits with 1 where one has failed. `look` raises UserError."""
+def follow(sweep: str, changes: Iterable[Sequence[Result]], *, sort: str) -> None:
+    """Until all have ended; exits with 1 where one has failed. `changes` raises UserError."""
+    found: Sequence[Result] = ()
     with _display(sort) as show:
-        while True:
-            found = look()
+        for found in changes:
             show(headline(sweep, found), found)
             if have_ended(found):
                 break
-            time.sleep(LOOK_SECONDS)
     if not sys.stdout.isatty():
         output.show(tabulate(arranged(found, sort), sort=sort))
     output.say(summary_of_end(sweep, found))
@@ -46,10 +41,18 @@ def _display(sort: str) -> Iterator[Callable[[str, Sequence[Result]], None]]:
         return
     from rich.live import Live
 
-    with Live(auto_refresh=False, vertical_overflow="visible") as live:
-        yield lambda _line, found: live.update(
-            tabulate(arranged(found, sort), sort=sort), refresh=True
-        )
+    latest: Sequence[Result] = ()
+
+    def show(_line: str, found: Sequence[Result]) -> None:
+        nonlocal latest
+        latest = found
+
+    with Live(
+        get_renderable=lambda: tabulate(arranged(latest, sort), sort=sort) if latest else "",
+        refresh_per_second=output.REFRESHES_PER_SECOND,
+        vertical_overflow="visible",
+    ):
+        yield show
 
 
 def _tell_changes() -> Callable[[str, Sequence[Result]], None]:

@@ -1,6 +1,6 @@
 """The jobs of a sweep: those that are there, and how far what is done with each has come."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -59,6 +59,13 @@ def limit_of(sweep: str, documents: Iterable[Mapping[str, Any]]) -> int | None:
 
 def goes_on(sweep: str, *, local: bool) -> str:
     return f"the jobs of sweep {sweep} go on. Next: {command('sweep', sweep, local=local)}"
+
+
+def watched(sweep: str, jobs: Jobs, *, local: bool) -> Iterator[Sequence[Object]]:
+    """Its jobs now and after every change. Raises NotThere, also once none is left."""
+    existing(sweep, jobs, local=local)  # before its name becomes a question to the server
+    for found in jobs.watch_sweep(sweep):
+        yield found or existing(sweep, jobs, local=local)
 
 
 def existing(sweep: str, jobs: Jobs, *, local: bool) -> list[Object]:
