@@ -135,6 +135,20 @@ async def test_without_machines_pods_wait_and_start_when_there_are_some(tmp_path
         await until(job, lambda: running(job) == 2)
 
 
+async def test_a_pod_that_still_waits_for_the_same_is_no_news(tmp_path: Path) -> None:
+    """Whoever explains it learns since when it waits, and no file is written anew at each turn."""
+    job = engine(tmp_path, SLEEP, capacity=1)
+    async with job.running():
+        await until(job, lambda: running(job) == 1)
+        before = dict(job.machines.remarks)
+        assert any("NotTrigger" in remark.reason for remark in before.values())
+        job.machines.schedule()
+        assert job.machines.remarks == before
+        job.machines.set_capacity(2)
+        job.machines.schedule()
+        assert job.machines.remarks != before
+
+
 async def test_leaving_the_engine_leaves_no_process_behind(tmp_path: Path) -> None:
     job = engine(tmp_path, SLEEP)
     async with job.running():

@@ -169,7 +169,13 @@ class Machines:
             loop = asyncio.get_running_loop()
             boot = loop.call_later(self._options.boot_seconds, self._boot, pod.uid, group)
             self._booting[pod.uid] = group, boot
-        self.remarks[pod.uid] = remark_of_pod(pod, group, refusal(pod, self.groups))
+        said, before = (
+            remark_of_pod(pod, group, refusal(pod, self.groups)),
+            self.remarks.get(pod.uid),
+        )
+        # That there is still no node is no news; each turn would else write all objects anew.
+        if group is not None or before is None or replace(before, at=said.at) != said:
+            self.remarks[pod.uid] = said
 
     def _boot(self, pod_uid: str, group: Group) -> None:
         self._booting.pop(pod_uid)
