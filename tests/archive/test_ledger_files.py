@@ -160,9 +160,9 @@ def test_who_dies_while_a_job_is_closed_leaves_it_open_to_be_closed(
 ) -> None:
     """Else nobody would ever tell that the end of its worlds and pods is not known."""
     files = LedgerFiles(tmp_path)
-    present = [world(1, ended=False), stay(1, ended=False)]
-    files.keep(snapshot(*present), NOW)
-    last = read_job(job_object(*present), gone_at=NOW)
+    present = job_object(world(1, ended=False), stay(1, ended=False))
+    files.keep(read_job(present), NOW)
+    last = read_job(present, gone_at=NOW)
 
     def dies(_path: Path, _documents: object) -> None:
         raise OSError(5, "Input/output error")

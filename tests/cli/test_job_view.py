@@ -53,9 +53,13 @@ def test_throughput_is_not_known_before_a_world_does_two_steps_nor_after_its_end
 
 def test_the_time_that_is_left_is_that_of_the_steps_at_the_present_speed() -> None:
     progress = {"step": 201, "at": START.isoformat(), "stepsLeft": 36_000}
-    trains = {"state": "Running", "world": {"number": 1, "size": 2, "since": START.isoformat()}}
-    trains |= {"progress": progress, "history": [to_document(world())]}
-    trains["world"] |= {"step": 100, "stepsPerSecond": 5.0}  # type: ignore[operator]
+    present = {"number": 1, "size": 2, "since": START.isoformat(), "step": 100}
+    trains = {
+        "state": "Running",
+        "world": {**present, "stepsPerSecond": 5.0},
+        "progress": progress,
+        "history": [to_document(world())],
+    }
     seen = view(job(status=trains))
     assert (seen.summary()["stepsLeft"], seen.summary()["secondsLeft"]) == (36_000, 7200.0)
     assert dict(facts(seen, START))["left"] == "2 h, if it goes on as now: 36,000 steps"

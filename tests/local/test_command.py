@@ -89,6 +89,7 @@ def test_a_job_file_runs_to_its_end_and_leaves_what_a_cluster_would_keep_of_it(
     (world,) = status["history"]
     assert (world["reason"], world["restoredStep"]) == ("finished", 0)
     assert world["committedStep"] == world["lastStep"] == status["progress"]["step"]
+    assert status["progress"]["stepsLeft"] == 0
     totals = status["ledger"]["totals"]
     lasted = timedelta(seconds=totals["wantedSeconds"])
     ended_at = status["completionTime"]

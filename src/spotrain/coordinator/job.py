@@ -41,7 +41,8 @@ class Job:
     chapters: history.History = ()
     metrics: dict[str, float] = field(default_factory=dict)
     epoch: int = 0
-    steps_left: int | None = None
+    steps_in_all: int | None = None
+    """Of the whole training, as it was last told; None: it was not."""
     traffic: dict[str, Traffic] = field(default_factory=dict)
     """By pod, gone ones too: a job's pods have few names, which come back."""
 
@@ -99,7 +100,9 @@ class Job:
             save_stall_seconds=message.save_stall_seconds,
             data_wait_seconds=message.data_wait_seconds,
         )
-        self.epoch, self.steps_left = message.epoch, message.steps_left
+        self.epoch = message.epoch
+        left = message.steps_left
+        self.steps_in_all = None if left is None else message.step + left
         self.metrics = newest_metrics(self.metrics, message.metrics)
         self.changed(self.key)
 
@@ -150,7 +153,7 @@ class Job:
             self.chapters,
             since=self.since,
             epoch=self.epoch,
-            steps_left=self.steps_left,
+            steps_in_all=self.steps_in_all,
             metrics=self.metrics,
             traffic=self.traffic,
             uses_session=bool(self.uses_session),

@@ -46,7 +46,7 @@ class JobReport:
     traffic: Mapping[str, Traffic] = field(default_factory=dict)
     """Pod -> what it last told; a later pod of that name has told nothing yet."""
     steps_left: int | None = None
-    """To the end of training, as its script last told; None: it did not."""
+    """From `step` to the end of training; None: the script does not tell."""
     uses_session: bool = False
     """The script has called `elastic.run`, and so will tell of its steps."""
 
@@ -58,20 +58,21 @@ class JobReport:
         *,
         since: float,
         epoch: int,
-        steps_left: int | None,
+        steps_in_all: int | None,
         metrics: Mapping[str, float],
         traffic: Mapping[str, Traffic],
         uses_session: bool,
     ) -> "JobReport":
         steps = [c.last_step for c in chapters if c.last_step is not None]
+        step = steps[-1] if steps else 0
         return cls(
             number=chapters[-1].number if chapters else state.number,
             size=state.world.size if state.world and trains(state) else 0,
             phase=state.phase,
             since=since,
-            step=steps[-1] if steps else 0,
+            step=step,
             epoch=epoch,
-            steps_left=steps_left,
+            steps_left=None if steps_in_all is None else max(0, steps_in_all - step),
             metrics=dict(metrics),
             outcome=state.outcome,
             message=state.message,
