@@ -98,7 +98,7 @@ def _nodes(settings: "GcpSettings") -> Iterator[_Nodes]:
         capacity=contract.CAPACITY_ON_DEMAND,
         vcpus=service_catalog().managers[managers.machine_type].vcpu,
         disk_gb=managers.disk_gib,
-        most=managers.max_nodes,
+        most=gcp.managers_while_upgraded(managers.max_nodes),
         first=managers.min_nodes,
     )
 
@@ -110,7 +110,10 @@ def _order(key: Key) -> tuple[int, bool]:
 
 
 def _notes(nodes: Sequence[_Nodes]) -> Iterator[str]:
-    yield "New account: of a new project, as people report."
+    yield (
+        "New account: of a new project, as people report. All full: one manager more than their "
+        "most, while GKE upgrades them."
+    )
     yield "Where a project has none of the first name, all that draws on the other adds up there."
     if others := sorted({each.family.upper() for each in nodes if each.family not in gcp.VCPUS}):
         yield (

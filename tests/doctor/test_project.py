@@ -179,17 +179,17 @@ def test_no_gpu_in_any_region_is_told_beside_a_region_that_would_have_some(
 @pytest.mark.parametrize(
     ("told", "capacity", "said", "verdict"),
     [
-        ({"CPUS": 38}, "on-demand", "t4-spot, managers may want 38", PASS),
-        ({"CPUS": 37}, "on-demand", "t4-spot, managers may want 38", WARN),
+        ({"CPUS": 40}, "on-demand", "t4-spot, managers may want 40", PASS),
+        ({"CPUS": 39}, "on-demand", "t4-spot, managers may want 40", WARN),
         ({"CPUS": 3}, "on-demand", "The smallest node has 4: none can be had.", FAIL),
         ({"CPUS": 32, "E2_CPUS": 6}, "on-demand", "t4-spot may want 32", PASS),
-        ({"CPUS": 37, "PREEMPTIBLE_CPUS": 0}, "spot", "t4-spot, managers may want 38", WARN),
+        ({"CPUS": 39, "PREEMPTIBLE_CPUS": 0}, "spot", "t4-spot, managers may want 40", WARN),
     ],
 )
 def test_the_vcpus_of_the_machines_are_judged_beside_their_gpus_the_managers_too(
     google: GoogleServer, told: dict[str, float], capacity: str, said: str, verdict: Verdict
 ) -> None:
-    """Eight machines of 4 vCPUs, and three of 2."""
+    """Eight machines of 4 vCPUs, and three of 2, with one more while they are upgraded."""
     google.answers[REGION_PATH] = (200, quotas(NVIDIA_T4_GPUS=8, **told))
     found = check(google, own(capacity=capacity))
     judged = found["quota CPUS"]
@@ -208,7 +208,7 @@ def test_spot_machines_draw_on_vcpus_of_their_own_and_leave_the_managers_theirs(
     assert "t4-spot may want 32" in found["quota PREEMPTIBLE_CPUS"].said
 
 
-@pytest.mark.parametrize(("limit", "verdict"), [(38, PASS), (37, WARN), (12, WARN), (3, FAIL)])
+@pytest.mark.parametrize(("limit", "verdict"), [(40, PASS), (39, WARN), (12, WARN), (3, FAIL)])
 @pytest.mark.parametrize("capacity", ["spot", "on-demand"])
 def test_the_vcpus_of_all_regions_are_judged_with_every_node_of_the_cluster(
     google: GoogleServer, limit: int, verdict: Verdict, capacity: str
@@ -218,7 +218,7 @@ def test_the_vcpus_of_all_regions_are_judged_with_every_node_of_the_cluster(
     google.answers[PROJECT_PATH] = (200, quotas(GPUS_ALL_REGIONS=8, CPUS_ALL_REGIONS=limit))
     found = check(google, own(capacity=capacity))["quota CPUS_ALL_REGIONS"]
     assert found.verdict is verdict
-    assert "vCPUs in all regions, 2 in use; t4-spot, managers may want 38" in found.said
+    assert "vCPUs in all regions, 2 in use; t4-spot, managers may want 40" in found.said
 
 
 @pytest.mark.parametrize("path", [CLUSTERS_PATH, machine_path(ZONES[0], MANAGER)])
@@ -231,7 +231,7 @@ def test_vcpus_of_managers_that_nobody_tells_spoil_the_judgement_of_no_pool(
     assert (found.verdict, "t4-spot may want 32" in found.said) == (PASS, True)
 
 
-@pytest.mark.parametrize(("limit", "verdict"), [(1200, PASS), (1199, WARN), (124, FAIL)])
+@pytest.mark.parametrize(("limit", "verdict"), [(1250, PASS), (1249, WARN), (124, FAIL)])
 def test_the_disks_of_all_nodes_are_judged_the_managers_too(
     google: GoogleServer, limit: int, verdict: Verdict
 ) -> None:
@@ -248,7 +248,7 @@ def test_the_disks_of_all_nodes_are_judged_the_managers_too(
     google.answers[CLUSTERS_PATH] = (200, {"clusters": [whole]})
     found = check(google)["quota SSD_TOTAL_GB"]
     assert found.verdict is verdict
-    assert "managers, t4-spot may want 1200" in found.said
+    assert "managers, t4-spot may want 1250" in found.said
 
 
 # --- Machines and node pools ----------------------------------------------------------------------

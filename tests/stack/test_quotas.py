@@ -226,17 +226,23 @@ def test_the_managers_are_in_as_many_zones_as_their_quota_counts_with() -> None:
 # --- Google Cloud ---------------------------------------------------------------------------------
 
 
+def test_the_managers_are_upgraded_by_as_many_more_as_their_quota_counts_with() -> None:
+    (managers,) = [r for r in recording_of("gcp").of_type(NODE_POOL) if "managers" in r.name]
+    surge = managers.inputs["upgradeSettings"]["maxSurge"]
+    assert gcp.managers_while_upgraded(7) == 7 + surge
+
+
 def test_the_small_stack_on_google_wants_gpus_vcpus_and_disks() -> None:
-    """24 nodes of each pool, with 4 vCPUs and 100 GB; 2 to 4 managers with 2 and 50."""
+    """24 nodes of each pool, with 4 vCPUs and 100 GB; 2 to 4 managers and one more, 2 and 50."""
     told = {each.names: (each.unit, each.at_first, each.most) for each in needs_of("gcp").wanted}
     assert told == {
         ("PREEMPTIBLE_NVIDIA_L4_GPUS", "NVIDIA_L4_GPUS"): ("GPUs", 1, 24),
         ("PREEMPTIBLE_NVIDIA_T4_GPUS", "NVIDIA_T4_GPUS"): ("GPUs", 1, 24),
         ("GPUS_ALL_REGIONS",): ("GPUs", 2, 48),
         ("PREEMPTIBLE_CPUS", "CPUS"): ("vCPUs", 4, 96),
-        ("E2_CPUS", "CPUS"): ("vCPUs", 4, 8),
-        ("CPUS_ALL_REGIONS",): ("vCPUs", 12, 200),
-        ("SSD_TOTAL_GB",): ("GB", 300, 5000),
+        ("E2_CPUS", "CPUS"): ("vCPUs", 4, 10),
+        ("CPUS_ALL_REGIONS",): ("vCPUs", 12, 202),
+        ("SSD_TOTAL_GB",): ("GB", 300, 5050),
     }
 
 

@@ -52,7 +52,7 @@ def check_disks(
 ) -> Iterator[Finding]:
     """Root disks of all node pools of the cluster, the managers' too."""
     draws = [
-        same(each.pool or each.name, each.disk_gb, each.max_nodes, trains=bool(each.pool))
+        same(each.pool or each.name, each.disk_gb, _most(each), trains=bool(each.pool))
         for each in node_pools
         if each.max_nodes and each.disk_gb and each.disk_type in gcp.ON_SSD
     ]
@@ -71,8 +71,13 @@ def _all_nodes(pools: Sequence[Pool], project: Project) -> Iterator[_Nodes]:
         vcpus = _vcpus([each.market], project)
         if vcpus and each.max_nodes and not each.pool:
             capacity = contract.CAPACITY_SPOT if each.is_spot else contract.CAPACITY_ON_DEMAND
-            draw = same(each.name, vcpus, each.max_nodes, trains=False)
+            draw = same(each.name, vcpus, _most(each), trains=False)
             yield _Nodes(each.machine_type, capacity, draw)
+
+
+def _most(each: NodePool) -> int:
+    nodes = each.max_nodes or 0
+    return nodes if each.pool else gcp.managers_while_upgraded(nodes)
 
 
 def _vcpus(markets: Sequence[tuple[str, str]], project: Project) -> int:

@@ -49,6 +49,11 @@ ASK: Final = "the console, IAM & Admin, Quotas"
 Quota = TypeVar("Quota", bound=Limited)
 
 
+def managers_while_upgraded(nodes: int) -> int:
+    """Theirs is upgraded by a new node first; in pools of GPUs an old one goes first."""
+    return nodes + 1
+
+
 def names_of(metric: str, capacity: str) -> tuple[str, ...]:
     """Spot machines draw on the quota of all machines where the project has none for them."""
     return (SPOT + metric, metric) if capacity == contract.CAPACITY_SPOT else (metric,)
