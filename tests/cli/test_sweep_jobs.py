@@ -147,6 +147,26 @@ def test_a_job_that_tries_the_same_and_was_sent_otherwise_is_refused_with_what_d
     assert unsent([now], [other[0].document]) == [now], "another sweep may try the same"
 
 
+KEY, OTHER = [{"name": "KEY", "value": "hunter1"}], [{"name": "KEY", "value": "hunter2"}]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "there", "says"),
+    [
+        pytest.param({"env": KEY}, {"env": OTHER}, "spec.env[0].value", id="another-value"),
+        pytest.param({"env": KEY}, {"env": KEY + OTHER}, "spec.env", id="more-variables"),
+        pytest.param({"env": KEY}, {}, "spec.env", id="no-variables"),
+        pytest.param([{"env": KEY}], [], "spec", id="no-container"),
+    ],
+)
+def test_a_difference_of_variables_is_told_without_their_values(
+    wanted: Any, there: Any, says: str
+) -> None:
+    for told in (difference(wanted, there), difference(there, wanted)):
+        assert "hunter" not in told
+    assert difference(wanted, there) == f"{says} is not the same there"
+
+
 DOCUMENTS = st.recursive(
     st.integers(0, 2) | st.booleans() | st.text(max_size=2),
     lambda below: (

@@ -20,6 +20,8 @@ DIGITS: Final = 8
 """Of a name's digest: two jobs of a thousand meet in one of ten thousand sweeps, and are told."""
 NAME: Final = "name"
 """Stands for the job's own name, in braces as the keys do."""
+VARIABLE: Final = re.compile(r"\.env\[\d+\]\.value$")
+"""Path of a variable's value in a job."""
 PLACEHOLDER: Final = re.compile(r"(?<![${])\{([A-Za-z_][\w.-]*)\}")
 
 
@@ -139,15 +141,31 @@ def _other_template(member: Member, there: Mapping[str, Any]) -> UserError:
 
 
 def difference(wanted: Any, there: Any, path: str = "spec") -> str:
-    """The first thing that is wanted and is not so; empty: all is, whatever else there is."""
+    """The first thing that is wanted and is not so; empty: all is, whatever else there is.
+
+    Values of variables are not told: some are keys, and somebody else may have set them.
+    """
     if isinstance(wanted, Mapping) and isinstance(there, Mapping):
         below = [(f"{path}.{key}", each, there.get(key)) for key, each in wanted.items()]
     elif isinstance(wanted, list) and isinstance(there, list) and len(wanted) == len(there):
         pairs = zip(wanted, there, strict=True)
         below = [(f"{path}[{index}]", one, other) for index, (one, other) in enumerate(pairs)]
     else:
-        return "" if wanted == there else f"{path} is {there!r} there and {wanted!r} here"
+        return "" if wanted == there else _contrast(path, wanted, there)
     return next((found for item in below if (found := difference(item[1], item[2], item[0]))), "")
+
+
+def _contrast(path: str, wanted: Any, there: Any) -> str:
+    if VARIABLE.search(path) or _holds_variables(wanted) or _holds_variables(there):
+        return f"{path} is not the same there"
+    return f"{path} is {there!r} there and {wanted!r} here"
+
+
+def _holds_variables(value: Any) -> bool:
+    """A container may, and all that is around one."""
+    return isinstance(value, Mapping) or (
+        isinstance(value, list) and any(map(_holds_variables, value))
+    )
 
 
 # --- Templates ------------------------------------------------------------------------------------
