@@ -85,6 +85,24 @@ def test_no_error_tells_a_secret_of_the_kubeconfig(
             assert SECRET not in said
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(f"token: {SECRET}: x", id="colon"),
+        pytest.param(f"token: '{SECRET}", id="no-end"),
+        pytest.param(f"token: {SECRET}\0", id="no-text"),
+    ],
+)
+def test_a_kubeconfig_that_is_no_yaml_is_refused_without_its_text(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "kubeconfig").write_text(f"users:\n- user:\n    {line}\n")
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "kubeconfig"))
+    said = told(capsys, "list")
+    assert "cannot be read as YAML" in said
+    assert SECRET not in said
+
+
 def test_a_server_is_named_without_its_login() -> None:
     assert address_of("https://ada:p%40ss@cluster.example:6443/a") == (
         "https://cluster.example:6443/a"

@@ -13,7 +13,7 @@ from lightkube.config.kubeconfig import (
 )
 from lightkube.config.models import Cluster, User
 from lightkube.core.exceptions import ConfigError
-from yaml import YAMLError
+from yaml import MarkedYAMLError, YAMLError
 
 from spotrain.cli.errors import NO_CLUSTER, UserError
 
@@ -30,7 +30,7 @@ def read_config(context: str | None) -> SingleConfig:
     except (ConfigError, UnicodeDecodeError, OSError) as error:
         raise _unusable(error) from None
     except YAMLError as error:
-        raise _unusable(f"it cannot be read as YAML: {error}") from None
+        raise _unusable(f"it cannot be read as YAML{_place(error)}") from None
     except KeyError as error:
         raise _unusable(f"it has no {error}") from None
     except Exception:  # lightkube takes the form of the file for granted
@@ -40,6 +40,13 @@ def read_config(context: str | None) -> SingleConfig:
     if found.user and found.user.exec and found.user.exec.apiVersion == EXEC_V1:
         found.user.exec.apiVersion = EXEC_KNOWN
     return found
+
+
+def _place(error: YAMLError) -> str:
+    """What is wrong where; the error's own words have the line at fault, which may hold a token."""
+    if isinstance(error, MarkedYAMLError) and error.problem_mark:
+        return f": {error.problem} in line {error.problem_mark.line + 1}"
+    return ""
 
 
 def _unusable(problem: object) -> UserError:
