@@ -69,7 +69,7 @@ format: $(READY) ## format the code and mend what the linter can
 lock: $(READY)   ## pin what pyproject.toml asks for, with hashes (UPGRADE=--upgrade: newest versions)
 	$(LOCK) --all-extras $(UPGRADE) pyproject.toml -o requirements.lock
 	@# What the images install, and what builds the package in them: parts of the same lock.
-	$(LOCK) -c requirements.lock --extra s3 pyproject.toml -o training-image/requirements.lock
+	$(LOCK) -c requirements.lock --extra s3 --extra gs pyproject.toml -o training-image/requirements.lock
 	@# The base has a torch of its own, with what that needs.
 	for extra in lightning tensorboard transformers; do echo torch | $(LOCK) -c requirements.lock --excludes - \
 	  --extra $$extra pyproject.toml -o training-image/$$extra.lock; done

@@ -14,7 +14,11 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 WANTED: dict[str, list[str]] = {
     "build.lock": PROJECT["build-system"]["requires"],
-    "training-image/requirements.lock": [*PROJECT["project"]["dependencies"], *EXTRAS["s3"]],
+    "training-image/requirements.lock": [
+        *PROJECT["project"]["dependencies"],
+        *EXTRAS["s3"],
+        *EXTRAS["gs"],
+    ],
     **{
         f"training-image/{extra}.lock": [*PROJECT["project"]["dependencies"], *EXTRAS[extra]]
         for extra in ("lightning", "tensorboard", "transformers")

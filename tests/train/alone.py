@@ -16,7 +16,7 @@ NOTICED: Final = 128 + signal.SIGTERM
 """How a script ends that has heeded a notice."""
 
 
-def train_alone(train: Callable[[elastic.Run], None], output: Path) -> int:
+def train_alone(train: Callable[[elastic.Run], None], output: Path | str) -> int:
     """`python train.py`: 0, or the exit code of a script that was noticed and has saved."""
     with _environment_as_it_was():
         try:

@@ -10,7 +10,6 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -18,10 +17,9 @@ from torch import nn
 from torch.utils.data import TensorDataset
 
 import spotrain.train as elastic
-from spotrain.checkpoints.store.s3 import Bucket
 from spotrain.train.checkpoint import Catalogue
 from tests.train.alone import NOTICED, notice, train_alone
-from tests.train.buckets import client_of, new_bucket, s3_server
+from tests.train.buckets import Server, server_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "clouds.md"
 KUBECTL = """#!/bin/sh
@@ -64,7 +62,7 @@ class Job:
     def __init__(self) -> None:
         self.seen: list[int] = []
 
-    def run(self, output: Path, *, notice_at: int | None = None) -> int:
+    def run(self, output: Path | str, *, notice_at: int | None = None) -> int:
         return train_alone(lambda run: self._train(run, notice_at), output)
 
     def _train(self, run: elastic.Run, notice_at: int | None) -> None:
@@ -127,28 +125,42 @@ def test_a_checkpoint_that_came_over_in_part_is_passed_over(volumes: Path) -> No
     assert left.id == first.id
 
 
-@pytest.fixture
-def bucket() -> Iterator[tuple[Any, str]]:
-    with s3_server() as address:
-        client = client_of(address)
-        yield client, new_bucket(client)
-        client.close()
+@pytest.fixture(params=["s3", "gs"])
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    with server_of(request.param) as made:
+        yield made
 
 
-def test_a_folder_and_a_bucket_hold_the_same_files(volumes: Path, bucket: tuple[Any, str]) -> None:
-    """Copied file by file, as `aws s3 sync` does; into the bucket, and back into a folder."""
-    client, name = bucket
+def test_a_folder_and_a_bucket_hold_the_same_files(volumes: Path, server: Server) -> None:
+    """Copied file by file, as the clouds' tools do; into the bucket, and back into a folder."""
+    name = server.new_bucket()
     here, back = volumes / "aws" / "output" / "digits", volumes / "gcp" / "output" / "digits"
     job = Job()
     job.run(here, notice_at=4)
     for file in sorted(path for path in here.rglob("*") if path.is_file()):
-        client.upload_file(str(file), name, f"digits/{file.relative_to(here)}")
-    found = Catalogue(Bucket(f"s3://{name}/digits/checkpoints", client)).newest_intact()
+        server.upload(name, f"digits/{file.relative_to(here)}", file.read_bytes())
+    found = Catalogue(server.store(f"{server.scheme}://{name}/digits/checkpoints")).newest_intact()
     assert found
     assert found.cursor == 4
-    for each in client.list_objects_v2(Bucket=name, Prefix="digits/")["Contents"]:
-        path = back / each["Key"].removeprefix("digits/")
+    for key in server.keys(name, "digits/"):
+        path = back / key.removeprefix("digits/")
         path.parent.mkdir(parents=True, exist_ok=True)
-        client.download_file(name, each["Key"], str(path))
+        path.write_bytes(server.download(name, key))
     assert job.run(back) == 0
+    assert job.seen == list(range(1, STEPS + 1))
+
+
+def test_it_goes_on_in_the_bucket_of_another_cloud(
+    volumes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """File by file from the one into the other, under the same names."""
+    job = Job()
+    with server_of("s3") as there, server_of("gs") as here:
+        for name, value in {**there.environment, **here.environment}.items():
+            monkeypatch.setenv(name, value)
+        old, new = there.new_bucket(), here.new_bucket()
+        assert job.run(f"s3://{old}/output/digits", notice_at=4) == NOTICED
+        for key in there.keys(old):
+            here.upload(new, key, there.download(old, key))
+        assert job.run(f"gs://{new}/output/digits") == 0
     assert job.seen == list(range(1, STEPS + 1))

@@ -1,7 +1,10 @@
-"""What every store promises, on a file system and on a real S3 API server."""
+"""What every store promises: on a file system, and on real servers of S3 and Cloud Storage."""
 
+import os
+import subprocess
+import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,28 +12,37 @@ import pytest
 import torch
 
 from spotrain.checkpoints.retention import Retention, history, prune
-from spotrain.checkpoints.store import Directory, Store, open_store, read, s3
-from spotrain.checkpoints.store.s3 import Bucket
+from spotrain.checkpoints.store import Directory, Store, open_store, read
 from spotrain.train.checkpoint import Catalogue, CheckpointError, CheckpointId
-from tests.train.buckets import client_of, new_bucket, s3_server
+from tests.train.buckets import Server, server_of
 
 MEGABYTE = 1 << 20
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    with s3_server() as address:
-        made = client_of(address)
+def s3() -> Iterator[Server]:
+    with server_of("s3") as made:
         yield made
-        made.close()
 
 
-@pytest.fixture(params=["directory", "s3"])
+@pytest.fixture(scope="module")
+def gs() -> Iterator[Server]:
+    with server_of("gs") as made:
+        yield made
+
+
+@pytest.fixture(params=["s3", "gs"])
+def server(request: pytest.FixtureRequest) -> Server:
+    made: Server = request.getfixturevalue(request.param)
+    return made
+
+
+@pytest.fixture(params=["directory", "s3", "gs"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     if request.param == "directory":
         return Directory(tmp_path / "run" / "checkpoints")
-    client = request.getfixturevalue("client")
-    return Bucket(f"s3://{new_bucket(client)}/run/checkpoints", client)
+    made: Server = request.getfixturevalue(request.param)
+    return made.new_store()
 
 
 def put(store: Store, name: str, data: bytes = b"data") -> None:
@@ -178,21 +190,21 @@ def test_old_checkpoints_go_and_their_manifests_stay(store: Store) -> None:
     assert len(store.folders()) == 3, "two folders of data, and history"
 
 
-# --- S3 alone ------------------------------------------------------------------------------------
+# --- Buckets alone -------------------------------------------------------------------------------
 
 
-def test_of_many_writers_at_once_one_gets_the_name(client: Any) -> None:
-    bucket = Bucket(f"s3://{new_bucket(client)}", client)
+def test_of_many_writers_at_once_one_gets_the_name(server: Server) -> None:
+    store = server.new_store()
     writers = 8
     for writer in range(writers):
-        put(bucket, f"{writer}/draft", b"%d" % writer)
+        put(store, f"{writer}/draft", b"%d" % writer)
     won: list[int] = []
     together = threading.Barrier(writers)
 
     def attempt(writer: int) -> None:
         together.wait()
         try:
-            bucket.publish(f"{writer}/draft", "taken.json")
+            store.publish(f"{writer}/draft", "taken.json")
         except FileExistsError:
             return
         won.append(writer)
@@ -202,16 +214,13 @@ def test_of_many_writers_at_once_one_gets_the_name(client: Any) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert [read(bucket, "taken.json")] == [b"%d" % writer for writer in won]
+    assert [read(store, "taken.json")] == [b"%d" % writer for writer in won]
 
 
-def test_a_large_file_goes_up_in_parts_and_comes_back_whole(
-    client: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(s3, "PART", 5 * MEGABYTE)
-    bucket = Bucket(f"s3://{new_bucket(client)}/run", client)
+def test_a_large_file_goes_up_in_parts_and_comes_back_whole(server: Server) -> None:
+    store = server.new_store(part=5 * MEGABYTE)
     weights = torch.randn(4 * MEGABYTE)  # 16 MiB
-    catalogue = Catalogue(bucket)
+    catalogue = Catalogue(store)
     manifest = catalogue.stage(
         CheckpointId(1, 1), {"weights": weights}, epoch=0, cursor=0
     ).publish()
@@ -219,43 +228,68 @@ def test_a_large_file_goes_up_in_parts_and_comes_back_whole(
     assert torch.equal(catalogue.load(manifest)["weights"], weights)
 
 
-def test_a_large_file_that_fails_leaves_no_parts_behind(
-    client: Any, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("size", [10 * MEGABYTE - 1, 10 * MEGABYTE, 10 * MEGABYTE + 1])
+def test_a_file_may_end_anywhere_in_a_part(
+    server: Server, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(s3, "PART", 5 * MEGABYTE)
-    name = new_bucket(client)
-    bucket = Bucket(f"s3://{name}", client)
+    monkeypatch.setattr("spotrain.checkpoints.store.gs.RANGE", 5 * MEGABYTE)
+    store, data = server.new_store(part=5 * MEGABYTE), bytes(range(256)) * (size // 256 + 1)
+    with store.write("a/one") as sink:
+        for start in range(0, size, MEGABYTE):
+            sink(memoryview(data)[start : min(start + MEGABYTE, size)])
+    assert store.size("a/one") == size
+    assert read(store, "a/one") == data[:size]
+    assert read(store, "a/one", 5 * MEGABYTE - 1, 2) == data[5 * MEGABYTE - 1 : 5 * MEGABYTE + 1]
+
+
+def test_a_large_file_that_fails_leaves_no_parts_behind(server: Server) -> None:
+    name = server.new_bucket()
+    store = server.store(f"{server.scheme}://{name}", part=5 * MEGABYTE)
 
     def fail() -> None:
-        with bucket.write("a/one") as sink:
+        with store.write("a/one") as sink:
             sink(memoryview(bytes(6 * MEGABYTE)))
             raise RuntimeError("no more")
 
     with pytest.raises(RuntimeError):
         fail()
-    assert "Uploads" not in client.list_multipart_uploads(Bucket=name)
-    assert bucket.files("a") == []
+    assert server.unfinished(name) == []
+    assert store.files("a") == []
 
 
-def test_two_jobs_in_one_bucket_do_not_see_each_other(client: Any) -> None:
-    name = new_bucket(client)
-    first, second = (Bucket(f"s3://{name}/{job}", client) for job in ("run1", "run10"))
+def test_two_jobs_in_one_bucket_do_not_see_each_other(server: Server) -> None:
+    name = server.new_bucket()
+    first, second = (server.store(f"{server.scheme}://{name}/{job}") for job in ("run1", "run10"))
     publish(Catalogue(first), 1, 1)
     assert second.files() == second.folders() == []
     assert Catalogue(second).newest_intact() is None
 
 
-def test_a_bucket_that_cannot_be_written_is_a_failed_save_with_its_reason(client: Any) -> None:
-    catalogue = Catalogue(Bucket("s3://nobody-has-this/run", client))
-    with pytest.raises(CheckpointError, match=r"s3://nobody-has-this/run: .*NoSuchBucket"):
+def test_a_bucket_that_is_not_there_is_a_failed_save_with_its_reason(server: Server) -> None:
+    place = f"{server.scheme}://nobody-has-this/run"
+    catalogue = Catalogue(server.store(place))
+    with pytest.raises(CheckpointError, match=rf"{place}/.*: (NoSuchBucket|404): "):
         publish(catalogue, 1, 1)
+
+
+def test_a_bucket_that_is_not_there_is_no_empty_one(server: Server) -> None:
+    """Training would begin anew, and find out at its first save."""
+    store = server.store(f"{server.scheme}://nobody-has-this/run")
+    with pytest.raises(OSError, match=r"NoSuchBucket|404") as raised:
+        Catalogue(store).newest_published()
+    assert not isinstance(raised.value, FileNotFoundError)
+
+
+# --- Places --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("place", "said"),
     [
-        pytest.param("s3://", "names no bucket: give s3://<bucket>/<prefix>", id="no bucket"),
-        pytest.param("gs://b/p", "mount other storage as a folder", id="other cloud"),
+        pytest.param("s3://", "names no bucket: give s3://<bucket>/<prefix>", id="no S3 bucket"),
+        pytest.param("gs:///p", "names no bucket: give gs://<bucket>/<prefix>", id="no GS bucket"),
+        pytest.param("az://b/p", "mount other storage as a folder", id="other cloud"),
+        pytest.param("az://", "mount other storage as a folder", id="no bucket of another"),
     ],
 )
 def test_a_place_that_is_none_is_refused(place: str, said: str) -> None:
@@ -263,8 +297,63 @@ def test_a_place_that_is_none_is_refused(place: str, said: str) -> None:
         open_store(place)
 
 
-def test_a_bucket_is_named_as_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("scheme", ["s3", "gs"])
+def test_a_bucket_is_named_as_it_was_given(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    made: Callable[[str], Store] = open_store
-    assert str(made("s3://team/output/run1/")) == "s3://team/output/run1"
-    assert str(made("s3://team")) == "s3://team"
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", "http://127.0.0.1:1")
+    assert str(open_store(f"{scheme}://team/output/run1/")) == f"{scheme}://team/output/run1"
+    assert str(open_store(f"{scheme}://team")) == f"{scheme}://team"
+
+
+BARRED = """\
+import sys
+for name in sys.argv[2].split(","):
+    sys.modules[name] = None
+from spotrain.checkpoints.store import open_store
+open_store(sys.argv[1])
+"""
+
+
+def opened_without(packages: str, place: str) -> subprocess.CompletedProcess[str]:
+    environment = {
+        **os.environ,
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "STORAGE_EMULATOR_HOST": "http://127.0.0.1:1",
+    }
+    command = [sys.executable, "-c", BARRED, place, packages]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("place", "packages"),
+    [("/tmp", "boto3,botocore,google"), ("s3://team/run", "google"), ("gs://team/run", "boto3")],
+)
+def test_a_place_is_opened_without_the_libraries_of_others(place: str, packages: str) -> None:
+    done = opened_without(packages, place)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("place", "packages", "library"),
+    [
+        ("s3://team/run", "boto3", "boto3"),
+        ("gs://team/run", "google.cloud.storage", "google-cloud-storage"),
+    ],
+)
+def test_a_library_that_is_missing_is_named_with_how_to_get_it(
+    place: str, packages: str, library: str
+) -> None:
+    done = opened_without(packages, place)
+    extra = place.partition(":")[0]
+    assert (
+        f"{place} needs {library}, which is not installed: pip install 'spotrain[{extra}]'"
+        in done.stderr
+    )
+
+
+def test_a_machine_without_an_identity_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S3's client finds it out at its first request."""
+    monkeypatch.delenv("STORAGE_EMULATOR_HOST", raising=False)
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", "/nowhere")
+    with pytest.raises(OSError, match=r"gs://team: .*/nowhere"):
+        open_store("gs://team/run")

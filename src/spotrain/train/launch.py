@@ -37,8 +37,9 @@ def run(
     """Call `train(run)`, again and again after losses, until it returns; returns what it returned.
 
     Args:
-        output: folder on a file system that all workers share, or s3://<bucket>/<prefix>;
-            checkpoints go to `<output>/checkpoints`. Where there are any, training goes on.
+        output: folder on a file system that all workers share, s3://<bucket>/<prefix> or
+            gs://<bucket>/<prefix>; checkpoints go to `<output>/checkpoints`. Where there are any,
+            training goes on.
         seed: of the data order and of the random generators.
         checkpoint_seconds: from one save to the next, and so the most work that a loss without
             notice costs. None: from what a save costs and how often work is lost (see `interval`).

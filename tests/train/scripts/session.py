@@ -2,7 +2,7 @@
 
     session.py OUTPUT [--pause SECONDS] [--epochs N] [--fail-at STEP] [--hang-at STEP]
                [--hang-in-data SAMPLE] [--hang-in-abort] [--ballast BYTES]
-               [--slow-volume SECONDS]
+               [--slow-volume SECONDS] [--checkpoints PLACE]
 
 The ranks look for the file together at the end of each epoch, so that a test decides when the job
 is over, however fast the machine is.
@@ -33,6 +33,7 @@ parser.add_argument("--hang-in-data", type=int, help="rank 1 hangs at its Nth sa
 parser.add_argument("--hang-in-abort", action="store_true", help="rank 0 leaves no broken world")
 parser.add_argument("--ballast", type=int, default=0, help="bytes more in each checkpoint")
 parser.add_argument("--slow-volume", type=float, default=0, help="until it says: on the disk")
+parser.add_argument("--checkpoints", help="their output, if not OUTPUT itself")
 options = parser.parse_args()
 HUNG = options.output / "hung"
 
@@ -111,4 +112,4 @@ def train(run: elastic.Run) -> None:
             return
 
 
-elastic.run(train, output=options.output, checkpoint_seconds=0.5)
+elastic.run(train, output=options.checkpoints or options.output, checkpoint_seconds=0.5)

@@ -1,33 +1,51 @@
 """Where checkpoints lie; see `store.store` for what every place has to promise."""
 
 from pathlib import Path
+from typing import Final
 
+from spotrain.checkpoints.store.bucket import Address, Bucket
 from spotrain.checkpoints.store.directory import Directory
+from spotrain.checkpoints.store.objects import Objects
 from spotrain.checkpoints.store.store import CHUNK, Sink, Store, read
 
 __all__ = ["CHUNK", "Directory", "Sink", "Store", "open_store", "read"]
 
+LIBRARIES: Final = {"s3": "boto3", "gs": "google-cloud-storage"}
+"""Scheme -> what reaches such a bucket; each is an extra of this package, by the scheme's name."""
+
 
 def open_store(place: str | Path) -> Store:
-    """A folder's path, or s3://bucket/prefix.
+    """A folder's path, s3://bucket/prefix or gs://bucket/prefix.
 
     Raises:
-        ValueError: it names neither.
+        ValueError: it names none of them.
         ImportError: it is a bucket, and the library to reach one is not installed.
+        OSError: it is a bucket, and this machine has no identity to reach it with.
     """
-    if "://" not in str(place):
+    scheme, is_address, _ = str(place).partition("://")
+    if not is_address:
         return Directory(Path(place))
-    if not str(place).startswith("s3://"):
+    if scheme not in LIBRARIES:
         raise ValueError(
-            f"{place}: checkpoints lie in a folder or in s3://<bucket>/<prefix>; mount other "
-            "storage as a folder, and give its path"
+            f"{place}: checkpoints lie in a folder, in s3://<bucket>/<prefix> or in "
+            "gs://<bucket>/<prefix>; mount other storage as a folder, and give its path"
         )
+    address = Address.parse(str(place))
+    return Bucket(address, _objects(address))
+
+
+def _objects(address: Address) -> Objects:
+    """By the library of its cloud, which is not for those who need no bucket there."""
     try:
-        from spotrain.checkpoints.store.s3 import (
-            Bucket,  # boto3 is not for those who need no bucket
-        )
+        if address.scheme == "s3":
+            from spotrain.checkpoints.store.s3 import S3Objects
+
+            return S3Objects(address.bucket)
+        from spotrain.checkpoints.store.gs import GsObjects
+
+        return GsObjects(address.bucket)
     except ImportError as error:
         raise ImportError(
-            f"{place} needs boto3, which is not installed: pip install 'spotrain[s3]'"
+            f"{address} needs {LIBRARIES[address.scheme]}, which is not installed: "
+            f"pip install 'spotrain[{address.scheme}]'"
         ) from error
-    return Bucket(str(place))
