@@ -50,7 +50,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--epochs", type=int, default=3, help="times that every sentence is seen")
     parser.add_argument("--batch-size", type=int, default=8, help="sentences per rank and step")
     parser.add_argument(
-        "--output", default="output", help="folder that all workers share, or s3://"
+        "--output", default="output", help="folder that all workers share, s3:// or gs://"
     )
     return parser.parse_args()
 

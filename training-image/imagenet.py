@@ -64,7 +64,9 @@ class Config:
     checkpoint_every: Annotated[
         float, "seconds; 0: from what a checkpoint costs and how often work is lost"
     ] = 0.0
-    output: Annotated[str, "folder that all workers share, or s3://; holds checkpoints/"] = "output"
+    output: Annotated[str, "folder that all workers share, s3:// or gs://; holds checkpoints/"] = (
+        "output"
+    )
     checkpoint_file: Annotated[
         str, "for commands of older scripts: its folder is the output, its name is not used"
     ] = ""

@@ -79,7 +79,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--epochs", type=int, default=10, help="times that every image is seen")
     parser.add_argument("--batch-size", type=int, default=16, help="images per rank and step")
     parser.add_argument(
-        "--output", default="output", help="folder that all workers share, or s3://"
+        "--output", default="output", help="folder that all workers share, s3:// or gs://"
     )
     return parser.parse_args()
 

@@ -82,10 +82,11 @@ class Storage(Section):
     """An NFS server to use instead of a new Filestore; default none. It stays when the stack goes.
     """
     bucket: Flag = False
-    """A bucket of Cloud Storage for data sets, mounted by jobs as the claim `bucket`; default
+    """A bucket of Cloud Storage for data sets and checkpoints, mounted by jobs as the claim
+    `bucket`, and written directly by those whose output is gs://<bucket>/output/...; default
     false. Bytes at rest cost an eighth of Filestore. A job that mounts it must say so in its
-    template, by the annotation `gke-gcsfuse/volumes: "true"`. Files in the mount are written once,
-    from start to end."""
+    template, by the annotation `gke-gcsfuse/volumes: "true"`; one that writes directly need not.
+    Files in the mount are written once, from start to end."""
 
 
 class Images(Section):

@@ -1,4 +1,4 @@
-"""A bucket as jobs use it: a folder, by Cloud Storage FUSE."""
+"""A bucket as jobs use it: a folder, by Cloud Storage FUSE, and without it as gs://."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,8 @@ DRIVER = "gcsfuse.csi.storage.gke.io"
 JOB_ACCOUNT = "default"
 """That of pods whose template names none, as those of jobs do."""
 UPLOAD_DAYS = 7
-"""After which the parts of an upload that nobody ended are removed; they are billed unseen."""
+"""After which the parts of an upload that nobody ended are removed; they are billed unseen. Uploads
+of checkpoints are of another kind, of which Google keeps and bills nothing."""
 UNDO_DAYS = 7
 """How long what was deleted or overwritten can be had back; it is billed as long."""
 
@@ -38,8 +39,9 @@ class BucketArgs:
 
 
 class Bucket(pulumi.ComponentResource):
-    """A private, versioned bucket, and the rights of jobs in it: to read everything, and to write
-    output. Pods prove who they are by their service account; no key is stored."""
+    """A private, versioned bucket, and the rights of jobs in it, by the mount and for checkpoints
+    at gs://: to read everything, and to write output. Pods prove who they are by their service
+    account; no key is stored."""
 
     volume: Volume
     name: pulumi.Output[str]

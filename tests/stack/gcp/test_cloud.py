@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from components.cloud import Cloud, CsiVolume, Person
+from components.gcp.cloud import METADATA_SERVER
 from components.gcp.cluster.access import person
 from components.gcp.cluster.kubeconfig import kubeconfig
 from components.gcp.storage.file_server import handle
@@ -297,3 +298,23 @@ def test_the_bill_is_the_sum_of_what_idles() -> None:
     assert found.usd_per_month == pytest.approx(sum(lines.values()), abs=0.01)
     prices = {pool.pool: (pool.spot_usd_per_hour, pool.most_nodes) for pool in found.pools}
     assert prices == {"l4-spot": (0.3973, 24), "t4-spot": (0.242, 24)}
+
+
+def test_jobs_write_output_into_the_bucket_by_who_they_are(made: Made) -> None:
+    """No more than the store at gs:// asks for: tests/train/test_store_faults.py."""
+    cloud, recording = made(storage={**SHIPPED["storage"], "bucket": True})
+    grants = [g.inputs for g in recording.of_type("gcp:storage/bucketIAMMember:BucketIAMMember")]
+    assert {grant["role"]: grant.get("condition", {}).get("expression") for grant in grants} == {
+        "roles/storage.objectViewer": None,
+        "roles/storage.objectUser": (
+            'resource.name.startsWith("projects/_/buckets/storage-bucket-objects/objects/output/")'
+        ),
+    }
+    assert all(g["member"].endswith("/subject/ns/elastic-job/sa/default") for g in grants)
+    assert cloud.job_credentials == METADATA_SERVER, "who they are, they ask there"
+
+
+def test_jobs_without_a_bucket_have_no_identity(made: Made) -> None:
+    cloud, recording = made()
+    assert recording.of_type("gcp:storage/bucketIAMMember:BucketIAMMember") == []
+    assert cloud.job_credentials is None
