@@ -13,7 +13,8 @@ HEAD = f"""# The command line
 `{PROGRAM}` is all that a researcher needs: it talks to the cluster of the kubeconfig, or with
 `--local` to the jobs of this machine, which are the same in every answer. An administrator adds a
 person to the researchers' group ([security.md](security.md)); nobody needs kubectl or a cloud's
-credentials to train.
+credentials to train. A kubeconfig's `proxy-url` (http, https, socks5) and `tls-server-name` count
+as they do for kubectl, such as on the way to a private endpoint.
 
 The answer goes to stdout and the talk to stderr. On a terminal answers are tables; `-o json`,
 `-o yaml` and `-o name` are for scripts, whose fields stay. An error is one line that says what to
@@ -28,7 +29,7 @@ do next.
 | 4 | there is no such job |
 | 5 | the name is taken, or the job has ended |
 | 130 | Ctrl-C; a job that was sent goes on |
-| 141 | whoever read the answer has gone, as in `spotrain list \| head` |
+| 141 | whoever read the answer has gone, as in `spotrain list \\| head` |
 
 Where a command is typed, jobs of this machine live in `.spotrain` (`SPOTRAIN_LOCAL_FOLDER` names
 another folder). `spotrain --install-completion` lets the shell complete verbs, options and names of

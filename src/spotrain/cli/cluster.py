@@ -13,7 +13,7 @@ from lightkube.core.exceptions import ConfigError
 
 from spotrain import contract
 from spotrain.cli.errors import NO_CLUSTER, UserError
-from spotrain.cli.kubeconfig import NEXT, read_config
+from spotrain.cli.kubeconfig import NEXT, read_config, route_to
 from spotrain.cli.reach import address_of, logged_in, reached
 from spotrain.cli.refusals import NotAnswering, Request, refusal, refuse_paths
 from spotrain.kinds import PODS, Kind, Object
@@ -245,17 +245,26 @@ class Cluster:
 def connected(context: str | None, namespace: str | None) -> Iterator[Cluster]:
     """The cluster of the kubeconfig's context. Raises UserError where there is none."""
     config = read_config(context)
+    route = route_to(config.cluster)
     timeout = httpx2.Timeout(REQUEST_SECONDS, connect=CONNECT_SECONDS)
+    parameters = client_adapter.ConnectionParams(timeout=timeout, proxy=route.proxy)
     try:
-        http = client_adapter.Client(config, client_adapter.ConnectionParams(timeout=timeout))
+        http = client_adapter.Client(config, parameters)
     except (ConfigError, OSError, ValueError) as error:
         raise UserError(
             f"the kubeconfig's context {config.context_name!r} cannot be used: {error}. {NEXT}",
             exit_code=NO_CLUSTER,
         ) from None
+    if name := route.server_name:
+        http.event_hooks = {"request": [lambda request: _expect(request, name)]}
     with http:
         place = namespace or config.context.namespace or contract.JOB_NAMESPACE
         yield Cluster(http, address_of(config.cluster.server), place, config)
+
+
+def _expect(request: httpx2.Request, name: str) -> None:
+    """The server's certificate is to be of that name."""
+    request.extensions["sni_hostname"] = name
 
 
 def _selectors(labels: str, fields: str) -> dict[str, str]:

@@ -5,11 +5,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
+import msgspec
+import yaml
 from lightkube.config.kubeconfig import (
     DEFAULT_KUBECONFIG,
     SERVICE_ACCOUNT,
     KubeConfig,
     SingleConfig,
+    to_mapping,
 )
 from lightkube.config.models import Cluster, User
 from lightkube.core.exceptions import ConfigError
@@ -20,7 +23,17 @@ from spotrain.cli.errors import NO_CLUSTER, UserError
 EXEC_V1: Final = "client.authentication.k8s.io/v1"
 EXEC_KNOWN: Final = "client.authentication.k8s.io/v1beta1"
 """The two differ in nothing that is read of them, and lightkube knows this one only."""
+
 NEXT: Final = "Name one by --context or KUBECONFIG, or use --local for the jobs on this machine."
+
+
+class RoutedCluster(Cluster):
+    """With what lightkube passes over: the way to a server that cannot be reached straight."""
+
+    proxy: str | None = msgspec.field(name="proxy-url", default=None)
+    """Of HTTP or SOCKS5; None: those of the environment count."""
+    server_name: str | None = msgspec.field(name="tls-server-name", default=None)
+    """By which its certificate is judged, where that is not its address."""
 
 
 def read_config(context: str | None) -> SingleConfig:
@@ -63,16 +76,31 @@ def _read_all() -> KubeConfig:
     if not names:
         return _read_default()
     if len(names) == 1:
-        return KubeConfig.from_file(names[0])
+        return _read_file(names[0])
     there = [name for name in names if Path(name).expanduser().is_file()]
     if not there:
         raise ConfigError(f"none of the files of KUBECONFIG is there: {', '.join(names)}")
-    return merge(KubeConfig.from_file(name) for name in there)
+    return merge(_read_file(name) for name in there)
+
+
+def _read_file(name: str) -> KubeConfig:
+    path = Path(name).expanduser()
+    if not path.is_file():
+        raise ConfigError(f"{name} not found")
+    document = yaml.safe_load(path.read_text())
+    config = KubeConfig.from_dict(document, fname=path)
+    config.clusters = to_mapping(document["clusters"], "cluster", factory=RoutedCluster)
+    return config
+
+
+def route_to(cluster: Cluster) -> RoutedCluster:
+    """A pod's own service account names no way: it is straight."""
+    return cluster if isinstance(cluster, RoutedCluster) else RoutedCluster(server=cluster.server)
 
 
 def _read_default() -> KubeConfig:
     if Path(DEFAULT_KUBECONFIG).expanduser().is_file():
-        return KubeConfig.from_file(DEFAULT_KUBECONFIG)
+        return _read_file(DEFAULT_KUBECONFIG)
     if "KUBERNETES_SERVICE_HOST" in os.environ and Path(SERVICE_ACCOUNT, "token").is_file():
         return KubeConfig.from_service_account(SERVICE_ACCOUNT)
     raise ConfigError(f"KUBECONFIG names no file, and there is no {DEFAULT_KUBECONFIG}")

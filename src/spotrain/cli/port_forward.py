@@ -9,14 +9,13 @@ client of HTTP needs, and needs no SPDY.
 import asyncio
 import contextlib
 import socket
-import ssl
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import httpx2
 from anyio.from_thread import start_blocking_portal
@@ -28,6 +27,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidSta
 from websockets.typing import Subprotocol
 
 from spotrain.cli.errors import NO_CLUSTER, NOT_FOUND, UserError
+from spotrain.cli.kubeconfig import route_to
 from spotrain.cli.reach import address_of
 
 T = TypeVar("T")
@@ -133,7 +133,8 @@ class PortForward:
             headers = await _apart(lambda: _credentials(self._config, self._url))
             return await connect(
                 self._url.replace("http", "ws", 1),
-                ssl=self._tls() if self._url.startswith("https") else None,
+                **self._secured(),
+                proxy=self._proxy() or True,  # True: those of the environment
                 additional_headers=headers,
                 subprotocols=[PROTOCOL],
                 compression=None,
@@ -151,11 +152,20 @@ class PortForward:
                 exit_code=NO_CLUSTER,
             ) from None
 
-    def _tls(self) -> ssl.SSLContext:
+    def _secured(self) -> dict[str, Any]:
+        """Options of a connection with TLS, if it is to have it."""
+        if not self._url.startswith("https"):
+            return {}
         assert self._config.user is not None
-        return client_adapter.verify_cluster(
-            self._config.cluster, self._config.user, self._config.abs_file
-        )
+        cluster = self._config.cluster
+        tls = client_adapter.verify_cluster(cluster, self._config.user, self._config.abs_file)
+        name = route_to(cluster).server_name
+        return {"ssl": tls, **({"server_hostname": name} if name else {})}
+
+    def _proxy(self) -> str | None:
+        """A SOCKS proxy resolves the server's name, as it does for kubectl; the h asks for that."""
+        proxy = route_to(self._config.cluster).proxy
+        return proxy.replace("socks5://", "socks5h://", 1) if proxy else None
 
     def _refused(self, status: int, body: bytes | bytearray | None) -> UserError:
         said = httpx2.Response(status, content=bytes(body or b""))
