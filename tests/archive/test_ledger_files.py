@@ -155,13 +155,15 @@ def test_a_deleted_jobs_ledger_is_compact_and_names_what_never_ended(tmp_path: P
     assert LedgerFiles(tmp_path).open_jobs == []
 
 
+@pytest.mark.parametrize("was_seen_before", [True, False])
 def test_who_dies_while_a_job_is_closed_leaves_it_open_to_be_closed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    was_seen_before: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else nobody would ever tell that the end of its worlds and pods is not known."""
     files = LedgerFiles(tmp_path)
     present = job_object(world(1, ended=False), stay(1, ended=False))
-    files.keep(read_job(present), NOW)
+    if was_seen_before:
+        files.keep(read_job(present), NOW)
     last = read_job(present, gone_at=NOW)
 
     def dies(_path: Path, _documents: object) -> None:

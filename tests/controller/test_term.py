@@ -1,7 +1,8 @@
 """A term's beginning: what is known before the first job is."""
 
 import asyncio
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 
 import httpx2
 import pytest
@@ -39,11 +40,9 @@ class Api:
         return httpx2.Response(200, json={"items": [], "metadata": {"resourceVersion": "1"}})
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=["unavailable", "silent", "refused"])
-async def test_a_term_outlives_an_api_server_that_cannot_tell_of_gang_schedulers_yet(
-    fault: httpx2.Response | Exception,
-) -> None:
-    api = Api([fault, BEGUN])
+@asynccontextmanager
+async def serving(api: Api) -> AsyncIterator[Term]:
+    """A term that has come so far as to serve agents."""
     async with httpx2.AsyncClient(
         base_url="http://kube", transport=httpx2.MockTransport(api.answer)
     ) as http:
@@ -61,10 +60,24 @@ async def test_a_term_outlives_an_api_server_that_cannot_tell_of_gang_schedulers
             {work, asyncio.ensure_future(served.wait())}, return_when=asyncio.FIRST_COMPLETED
         )
         assert work not in done
+        yield term
+        work.cancel()
+        with suppress(asyncio.CancelledError):
+            await work
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=["unavailable", "silent", "refused"])
+async def test_a_term_outlives_an_api_server_that_cannot_tell_of_gang_schedulers_yet(
+    fault: httpx2.Response | Exception,
+) -> None:
+    api = Api([fault, BEGUN])
+    async with serving(api) as term:
         assert term.cluster.gang_apis == {COSCHEDULING}
         # Of a job that is seen sooner, pods would be made outside their gang.
         lookups = [path.removeprefix("/apis/") in GANG_APIS for path in api.asked]
         assert lookups == sorted(lookups, reverse=True)
-        work.cancel()
-        with suppress(asyncio.CancelledError):
-            await work
+
+
+async def test_a_term_without_the_right_to_look_for_gang_schedulers_uses_none() -> None:
+    async with serving(Api([httpx2.Response(403, json={"message": "no"})])) as term:
+        assert term.cluster.gang_apis == frozenset()

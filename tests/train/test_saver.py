@@ -172,6 +172,27 @@ def test_a_save_that_cannot_be_written_is_said_and_stops_nothing(
     assert "w000001-s00000005 could not be written" in caplog.text
 
 
+def test_a_store_that_cannot_be_listed_after_a_save_stops_nothing(
+    catalogue: Catalogue,
+    channel: ScriptedChannel,
+    saver: Saver,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fails(*_: object) -> list[str]:
+        raise OSError(5, "Input/output error")
+
+    channel.answers.put(True)
+    with monkeypatch.context() as patched:
+        patched.setattr(type(catalogue.store), "files", fails)
+        saver.start(save_of(5, torch.zeros(10)))
+        done = saver.wait()
+    assert done
+    assert done.outcome is Outcome.PUBLISHED
+    assert "old checkpoints stay for now" in caplog.text
+    assert [manifest.id for manifest in catalogue.manifests()] == [CheckpointId(1, 5)]
+
+
 def test_two_saves_never_run_at_once(channel: ScriptedChannel, saver: Saver) -> None:
     saver.start(save_of(5, torch.zeros(10)))
     assert saver.is_busy

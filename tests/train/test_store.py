@@ -290,9 +290,10 @@ def test_a_bucket_that_is_not_there_is_no_empty_one(server: Server) -> None:
         pytest.param("gs:///p", "names no bucket: give gs://<bucket>/<prefix>", id="no GS bucket"),
         pytest.param("az://b/p", "mount other storage as a folder", id="other cloud"),
         pytest.param("az://", "mount other storage as a folder", id="no bucket of another"),
+        pytest.param(Path("gs://b/p"), "give 'gs://b/p' as text", id="address as a path"),
     ],
 )
-def test_a_place_that_is_none_is_refused(place: str, said: str) -> None:
+def test_a_place_that_is_none_is_refused(place: str | Path, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         open_store(place)
 

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -74,8 +75,7 @@ class LedgerFiles:
         news = find_news(known, snapshot, now, metrics=self._metrics)
         json_lines.append(self._folder / file, map(entries.to_document, news))
         known |= {entry.key: Known(entry=entry, written_at=now) for entry in news}
-        if job.deleted_at is None:
-            self._enter(job)
+        self._enter(replace(job, deleted_at=None))
 
     def close(self, job: JobRecord) -> None:
         """Its object is gone: what is open will never be told, and the file is made compact."""

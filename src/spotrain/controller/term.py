@@ -7,6 +7,7 @@ stored and what the agents say: nothing that a former leader held can come back.
 import asyncio
 import logging
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Final
 
 from spotrain import worlds
@@ -16,7 +17,7 @@ from spotrain.controller.cluster import Cluster
 from spotrain.controller.gang import GANG_APIS
 from spotrain.controller.job_collector import JobCollector
 from spotrain.controller.keeper import Keeper
-from spotrain.controller.kube import FAULTS, Kube
+from spotrain.controller.kube import FAULTS, Kube, KubeError
 from spotrain.controller.limits import limits_of
 from spotrain.controller.meters import Meters
 from spotrain.controller.mirror import Name, backoff
@@ -47,6 +48,9 @@ async def find_gang_apis(kube: Kube) -> frozenset[str]:
         try:
             return frozenset([api for api, kind in kinds.items() if await kube.serves(kind)])
         except FAULTS as fault:
+            if isinstance(fault, KubeError) and fault.status == HTTPStatus.FORBIDDEN:
+                logger.warning("no right to look for gang schedulers, so none is used: %r", fault)
+                return frozenset()
             pause = next(pauses)
             logger.warning("cannot look for gang schedulers: %r; again in %.1f s", fault, pause)
             await asyncio.sleep(pause)

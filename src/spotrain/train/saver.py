@@ -175,8 +175,15 @@ class Saver:
             outcome = Outcome.FAILED
         if outcome is Outcome.PUBLISHED:
             self._channel.saved(save.id.world, save.id.step)
-            prune(self._catalogue, self._retention)
+            self._prune()
         return Done(save.id, outcome, cost)
+
+    def _prune(self) -> None:
+        """The checkpoint is there, whatever becomes of older ones: the next save tries again."""
+        try:
+            prune(self._catalogue, self._retention)
+        except OSError as error:
+            log.warning("old checkpoints stay for now: %s", error)
 
     def _stage(self, save: Save) -> Staged | None:
         """The whole at the rank that has it, once all parts are written; None at the others."""

@@ -24,7 +24,7 @@ def open_store(place: str | Path) -> Store:
     """
     scheme, is_address, _ = str(place).partition("://")
     if not is_address:
-        return Directory(Path(place))
+        return Directory(_folder(Path(place)))
     if scheme not in LIBRARIES:
         raise ValueError(
             f"{place}: checkpoints lie in a folder, in s3://<bucket>/<prefix> or in "
@@ -32,6 +32,18 @@ def open_store(place: str | Path) -> Store:
         )
     address = Address.parse(str(place))
     return Bucket(address, _objects(address))
+
+
+def _folder(place: Path) -> Path:
+    """Raises ValueError where it was an address: a Path keeps one slash of two, and what is saved
+    in a folder of that name goes with the machine."""
+    scheme = place.parts[0].removesuffix(":") if place.parts else ""
+    if scheme in LIBRARIES and place.parts[0] != scheme:
+        raise ValueError(
+            f"{place} is a Path, which cannot hold an address: give "
+            f"'{scheme}://{'/'.join(place.parts[1:])}' as text"
+        )
+    return place
 
 
 def _objects(address: Address) -> Objects:
