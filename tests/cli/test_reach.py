@@ -3,19 +3,21 @@ its credentials."""
 
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
 import yaml
 
+from spotrain import contract
 from spotrain.cli.job_rows import COLUMNS
 from spotrain.cli.main import main
 from spotrain.cli.reach import address_of
+from spotrain.controller import states
 from tests.cli.documents import job
 from tests.cli.stalling_server import CREATED, stalling_server
 
@@ -127,32 +129,56 @@ def test_what_is_no_watch_is_not_taken_for_credentials_that_have_expired(
     assert "Log in" not in said
 
 
-@contextmanager
-def leaving_server(document: dict[str, Any]) -> Iterator[str]:
-    """An API server with one job, which is killed in the middle of the first watch."""
-    listed = json.dumps({"items": [document], "metadata": {"resourceVersion": "1"}})
-    names = ["Name", *COLUMNS]
-    cells = [document["metadata"]["name"], *[None] * len(COLUMNS)]
-    table = {
-        "columnDefinitions": [{"name": name} for name in names],
+def present(**status: Any) -> dict[str, Any]:
+    """The one job that the server has."""
+    made = job("digits", status=status)
+    labels = {contract.LABEL_SWEEP: "digits"}
+    return {
+        **made,
+        "metadata": {**made["metadata"], "creationTimestamp": CREATED, "labels": labels},
+    }
+
+
+def table_of(document: dict[str, Any]) -> dict[str, Any]:
+    cells = [document["metadata"]["name"], *(_at(document, path) for path in COLUMNS.values())]
+    return {
+        "columnDefinitions": [{"name": name} for name in ("Name", *COLUMNS)],
         "rows": [{"cells": cells, "object": {"metadata": document["metadata"]}}],
         "metadata": {"resourceVersion": "1"},
     }
+
+
+def _at(document: Any, path: Sequence[str]) -> Any:
+    for key in path:
+        document = document.get(key, {})
+    return document or None
+
+
+Watched = Callable[[BaseHTTPRequestHandler, ThreadingHTTPServer, int], None]
+"""How a server goes on with a watch, whose answer it has begun; told how many there were before."""
+
+
+@contextmanager
+def server_with(documents: Sequence[dict[str, Any]], watched: Watched) -> Iterator[str]:
+    """An API server with one job, as it is before the first watch, before the second, and so on."""
+    watches = 0
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
+            nonlocal watches
             self.send_response(200)
             if "watch=true" in self.path:
-                server.server_close()
+                watches += 1
                 self.send_header("Transfer-Encoding", "chunked")
                 self.end_headers()
-                self.wfile.write(b'20\r\n{"type": "MOD')
-                self.wfile.flush()
-                self.connection.shutdown(socket.SHUT_RDWR)
+                watched(self, server, watches - 1)
                 return
-            said = (json.dumps(table) if "Table" in self.headers["Accept"] else listed).encode()
+            document = documents[watches]
+            listed = {"items": [document], "metadata": {"resourceVersion": "1"}}
+            wants_table = "Table" in self.headers["Accept"]
+            said = json.dumps(table_of(document) if wants_table else listed).encode()
             self.send_header("Content-Length", str(len(said)))
             self.end_headers()
             self.wfile.write(said)
@@ -170,6 +196,14 @@ def leaving_server(document: dict[str, Any]) -> Iterator[str]:
         server.shutdown()
 
 
+def leaves(handler: BaseHTTPRequestHandler, server: ThreadingHTTPServer, _earlier: int) -> None:
+    """It is killed in the middle of an event."""
+    server.server_close()
+    handler.wfile.write(b'20\r\n{"type": "MOD')
+    handler.wfile.flush()
+    handler.connection.shutdown(socket.SHUT_RDWR)
+
+
 @pytest.mark.parametrize("words", ["list --watch", "status digits --watch"])
 def test_a_server_that_goes_in_the_middle_of_a_watch_ends_it_in_one_line(
     words: str,
@@ -177,9 +211,7 @@ def test_a_server_that_goes_in_the_middle_of_a_watch_ends_it_in_one_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    made = job("digits")
-    present = {**made, "metadata": {**made["metadata"], "creationTimestamp": CREATED}}
-    with leaving_server(present) as address:
+    with server_with([present()], leaves) as address:
         write_kubeconfig(tmp_path, monkeypatch, server=address, user={"token": "some"})
         with pytest.raises(SystemExit) as ended:
             main(words.split())
@@ -188,3 +220,39 @@ def test_a_server_that_goes_in_the_middle_of_a_watch_ends_it_in_one_line(
     assert "digits" in said.out
     assert said.err.startswith(f"spotrain: the cluster at {address} cannot be reached")
     assert said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [("status digits --watch", 0), ("sweep digits --follow", 0), ("list --watch", 3)],
+)
+def test_what_a_watch_that_fell_silent_has_kept_back_is_found_by_listing(
+    words: str,
+    code: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The way to the server is lost without a word, and the job ends; the list of all jobs has no
+    end of its own, and is followed until the server leaves."""
+    monkeypatch.setattr("spotrain.cli.cluster.SILENT_SECONDS", 0.2)
+    is_over = Event()
+
+    def falls_silent(
+        handler: BaseHTTPRequestHandler, server: ThreadingHTTPServer, earlier: int
+    ) -> None:
+        if earlier == 0:
+            is_over.wait(30)
+        leaves(handler, server, earlier)
+
+    conditions = [{"type": states.SUCCEEDED, "status": "True", "lastTransitionTime": CREATED}]
+    ended = present(state=states.SUCCEEDED, conditions=conditions)
+    with server_with([present(state=states.RUNNING), ended], falls_silent) as address:
+        write_kubeconfig(tmp_path, monkeypatch, server=address, user={"token": "some"})
+        try:
+            with pytest.raises(SystemExit) as exited:
+                main(words.split())
+        finally:
+            is_over.set()
+    said = capsys.readouterr()
+    assert (exited.value.code, states.SUCCEEDED in said.out) == (code, True), said

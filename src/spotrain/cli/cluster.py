@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,6 +20,11 @@ from spotrain.kinds import PODS, Kind, Object
 
 REQUEST_SECONDS: Final = 15.0
 CONNECT_SECONDS: Final = 5.0
+WATCH_SECONDS: Final = 300
+"""After which the server ends a watch."""
+SILENT_SECONDS: Final = WATCH_SECONDS + REQUEST_SECONDS
+"""A watch in which nothing has come for so long has lost its server: the end would have come. Of a
+connection that a NAT dropped, or that a laptop slept through, nothing else is heard."""
 PAGE: Final = 500
 JSON: Final = "application/json"
 METADATA: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
@@ -95,17 +100,18 @@ class Cluster:
         fields: str = "",
         accept: str = JSON,
     ) -> Iterator[tuple[str, Object]]:
-        """(ADDED, MODIFIED or DELETED, object) after `version`, until the server ends the watch;
-        then list again."""
+        """(ADDED, MODIFIED or DELETED, object) after `version`, until the server ends the watch or
+        nothing is heard of it any more; then list again, which tells whether it can be reached."""
         place = self._place(namespace)
         request = Request("GET", kind, place, server=self.server)
         parameters = {
             "watch": "true",
             "resourceVersion": version,
-            "timeoutSeconds": "300",
+            "timeoutSeconds": str(WATCH_SECONDS),
             **_selectors(labels, fields),
         }
-        with self._streamed(request, kind.path(place), parameters, accept) as response:
+        stream = self._streamed(request, kind.path(place), parameters, accept, SILENT_SECONDS)
+        with reached(self.server), suppress(httpx2.ReadTimeout), stream as response:
             for line in response.iter_lines():
                 event, found = self._event(line)
                 if event == "ERROR":
@@ -130,17 +136,24 @@ class Cluster:
         parameters = {"container": container, "timestamps": "true"}
         parameters |= {"follow": "true"} if follow else {}
         path = PODS.path(self.namespace, pod, "log")
-        with self._streamed(request, path, parameters, "*/*") as response:
+        # A container that prints nothing for hours is as silent as a connection that is gone.
+        stream = self._streamed(request, path, parameters, "*/*", silent_seconds=None)
+        with reached(self.server), stream as response:
             yield from response.iter_bytes()
 
     @contextmanager
     def _streamed(
-        self, request: Request, path: str, parameters: Mapping[str, str], accept: str
+        self,
+        request: Request,
+        path: str,
+        parameters: Mapping[str, str],
+        accept: str,
+        silent_seconds: float | None,
     ) -> Iterator[httpx2.Response]:
-        """An answer that may take its time."""
-        patience = httpx2.Timeout(REQUEST_SECONDS, read=None)
+        """An answer that may take its time; inside of `reached`, as the reading of it is."""
+        patience = httpx2.Timeout(REQUEST_SECONDS, read=silent_seconds)
         headers = {"Accept": accept}
-        with reached(self.server), ExitStack() as opened:
+        with ExitStack() as opened:
             stream = self.http.stream(
                 "GET", path, params=parameters, timeout=patience, headers=headers
             )
