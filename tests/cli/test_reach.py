@@ -105,12 +105,44 @@ def test_a_kubeconfig_that_is_no_yaml_is_refused_without_its_text(
     assert SECRET not in said
 
 
-def test_a_server_is_named_without_its_login() -> None:
-    assert address_of("https://ada:p%40ss@cluster.example:6443/a") == (
-        "https://cluster.example:6443/a"
-    )
-    assert address_of("https://cluster.example") == "https://cluster.example"
-    assert SECRET not in address_of(f"https://[{SECRET}")
+@pytest.mark.parametrize(
+    "server",
+    [
+        pytest.param("https://cluster.example:6443", id="nothing-else"),
+        pytest.param("https://ada:p%40ss@cluster.example:6443", id="login"),
+        pytest.param(f"https://cluster.example:6443/{SECRET}", id="path"),
+        pytest.param(f"https://cluster.example:6443?token={SECRET}", id="query"),
+        pytest.param(f"https://cluster.example:6443/#{SECRET}", id="fragment"),
+    ],
+)
+def test_a_server_is_named_by_scheme_host_and_port_alone(server: str) -> None:
+    assert address_of(server) == "https://cluster.example:6443"
+
+
+def test_a_server_without_a_port_is_named_without_one() -> None:
+    assert address_of("http://[::1]/") == "http://[::1]"
+
+
+NO_ADDRESS = (
+    pytest.param(f"ada:{SECRET}@127.0.0.1:1", id="no-scheme"),
+    pytest.param(f"//ada:{SECRET}@127.0.0.1:1", id="no-scheme-but-slashes"),
+    pytest.param(f"http://ada:{SECRET}/x@127.0.0.1:1", id="slash-in-the-password"),
+    pytest.param(f"http://ada:1/{SECRET}@127.0.0.1:1", id="slash-after-digits"),
+    pytest.param(f"http://ada:{SECRET}#x@127.0.0.1:1", id="hash-in-the-password"),
+    pytest.param(f"https://[{SECRET}", id="half-a-bracket"),
+)
+
+
+@pytest.mark.parametrize("server", NO_ADDRESS)
+def test_what_is_no_address_is_not_named_in_any_message(
+    server: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert address_of(server) == "its address"
+    write_kubeconfig(tmp_path, monkeypatch, server=server, user={"token": "some"})
+    assert SECRET not in told(capsys, "list")
 
 
 def test_what_is_no_watch_is_not_taken_for_credentials_that_have_expired(

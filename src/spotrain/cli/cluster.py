@@ -268,6 +268,12 @@ def connected(context: str | None, namespace: str | None) -> Iterator[Cluster]:
             f"the kubeconfig's context {config.context_name!r} cannot be used: {error}. {NEXT}",
             exit_code=NO_CLUSTER,
         ) from None
+    except httpx2.InvalidURL:  # whose words are a piece of it, which may be a password's
+        raise UserError(
+            f"the kubeconfig's context {config.context_name!r} cannot be used: its server is no "
+            f"address such as https://HOST:6443. {NEXT}",
+            exit_code=NO_CLUSTER,
+        ) from None
     if name := route.server_name:
         http.event_hooks = {"request": [lambda request: _expect(request, name)]}
     with http:

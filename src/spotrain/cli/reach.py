@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from urllib.parse import urlsplit, urlunsplit
+from typing import Final
+from urllib.parse import urlsplit
 
 import httpx2
 from lightkube.core.exceptions import ConfigError
@@ -11,14 +12,21 @@ from spotrain.cli.errors import NO_CLUSTER, UserError
 from spotrain.cli.kubeconfig import NEXT
 from spotrain.cli.refusals import NotAnswering
 
+UNNAMED: Final = "its address"
+
 
 def address_of(url: str) -> str:
-    """A server as messages name it: a kubeconfig may have a password in its URL."""
+    """A server as messages name it: scheme, host and port. A kubeconfig may have a secret in all
+    that is around them; where that cannot be told apart, the server is not named."""
     try:
         parts = urlsplit(url)
+        _ = parts.port  # raises where it is none: a password with a "/" ends the host too early
     except ValueError:
-        return "its address"
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+        return UNNAMED
+    rest = f"{parts.path}{parts.query}{parts.fragment}"
+    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in rest:
+        return UNNAMED
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 @contextmanager
