@@ -69,7 +69,8 @@ def quotas(settings: "GcpSettings") -> Needs:
 def _sizes(nodes: _Nodes) -> Iterator[tuple[Key, int]]:
     """What one of them takes of each quota."""
     if nodes.gpus:
-        yield ("GPUs", gcp.names_of(gcp.GPUS[nodes.gpu], nodes.capacity)), nodes.gpus
+        if nodes.gpu in gcp.GPUS:
+            yield ("GPUs", gcp.names_of(gcp.GPUS[nodes.gpu], nodes.capacity)), nodes.gpus
         yield ("GPUs", (gcp.ALL_GPUS,)), nodes.gpus
     if nodes.family in gcp.VCPUS:
         named = [gcp.names_of(name, nodes.capacity) for name in gcp.VCPUS[nodes.family]]
@@ -121,3 +122,6 @@ def _notes(nodes: Sequence[_Nodes]) -> Iterator[str]:
             "the region lists one."
         )
     yield "Nodes have no public address, NAT takes one."
+    for each in nodes:  # of a GPU that somebody has added to gpus.yaml
+        if each.gpus and each.gpu not in gcp.GPUS:
+            yield f"Look in {gcp.ASK}, for the quota of {each.name} ({each.capacity}, {each.gpu})."

@@ -3,10 +3,13 @@
 import io
 import re
 import shlex
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import jmespath  # type: ignore[import-untyped]
 import pytest
+import yaml
 from rich.console import Console
 
 from spotrain import contract
@@ -22,6 +25,7 @@ from stacks import preview_view
 from stacks.aws.instances import gpu_catalog
 from stacks.aws.services import service_catalog as aws_services
 from stacks.clouds import support
+from stacks.gcp import machines
 from stacks.gcp.machines import machine_catalog
 from stacks.gcp.schema import GcpSettings
 from stacks.gcp.services import service_catalog as gcp_services
@@ -257,6 +261,38 @@ def test_every_gpu_and_manager_of_google_has_a_quota_that_is_named() -> None:
     shapes = [each for some in machine_catalog().shapes.values() for each in some]
     assert {each.gpu for each in shapes} <= gcp.GPUS.keys()
     assert {name.partition("-")[0] for name in gcp_services().managers} <= gcp.VCPUS.keys()
+
+
+@pytest.fixture
+def with_h200(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Somebody has added it to the table, as the refusal of an unknown type tells them to."""
+    table = yaml.safe_load(machines.FILE.read_text())
+    table["families"]["a3-ultragpu"] = {
+        "gpu": "h200",
+        "accelerator": "nvidia-h200-141gb",
+        "gpu_memory_gib": 141,
+    }
+    table["types"]["a3-ultragpu-8g"] = {"vcpu": 224, "memory_gib": 2952, "gpus": 8}
+    for region in table["regions"].values():
+        region["gpus"]["h200"] = region["zones"]
+        region["usd_per_hour"]["a3-ultragpu-8g"] = {"on_demand": 85, "spot": 40}
+    (tmp_path / "gpus.yaml").write_text(yaml.safe_dump(table))
+    monkeypatch.setattr(machines, "FILE", tmp_path / "gpus.yaml")
+    machine_catalog.cache_clear()
+    yield
+    machine_catalog.cache_clear()
+
+
+@pytest.mark.usefixtures("with_h200")
+def test_a_pool_of_a_gpu_that_was_added_is_told_to_look_for_its_quota() -> None:
+    settings = config_of("gcp")["settings"]
+    h200 = {"gpu": "h200", "gpus_per_node": 8, "machine_type": "a3-ultragpu-8g"}
+    settings["pools"] = [{"name": "h200", "max_nodes": 1, "capacity": "spot", **h200}]
+    needs = support("gcp").quotas(parse(settings, source="x"))
+    drawn = {each.names: [draw.name for draw in each.draws] for each in needs.wanted}
+    assert drawn["GPUS_ALL_REGIONS",] == ["h200"]
+    assert drawn["SSD_TOTAL_GB",] == ["h200", "managers"]
+    assert "Quotas, for the quota of h200 (spot, h200)." in needs.notes[-1]
 
 
 @pytest.mark.parametrize("stack", ON_GCP)
