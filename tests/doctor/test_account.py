@@ -218,6 +218,18 @@ def test_the_managers_quota_has_room_for_those_that_an_update_starts_beside_them
     assert ("--quota-code L-1216C47A --desired-value 14" in finding.fix) == (verdict == "warn")
 
 
+@pytest.mark.parametrize(("vcpus", "verdict"), [(22, "pass"), (21, "warn")])
+def test_managers_of_two_types_draw_on_one_quota_together(vcpus: int, verdict: str) -> None:
+    """One of 2 vCPUs and one of 4, and up to four more of 4."""
+    types = {"m7i-flex.large": 2, "m7i.xlarge": 4}
+    quota = replace(ON_DEMAND_STANDARD, value=vcpus)
+    answers = account(quotas=(*QUOTAS, quota), vcpus={**VCPUS, **types})
+    told = list(check_account(answers, [pool()], dict.fromkeys(types, 1)))
+    (finding,) = (each for each in told if each.check == "quota of the managers")
+    assert str(finding.verdict) == verdict
+    assert ("--desired-value 22" in finding.fix) == (verdict == "warn")
+
+
 def test_managers_are_known_by_their_role_and_type() -> None:
     labels = {contract.LABEL_ROLE: contract.ROLE_MANAGER, contract.LABEL_INSTANCE_TYPE: "m7i.large"}
     nodes: list[dict[str, Any]] = [

@@ -31,16 +31,22 @@ def check_managers(
     *,
     region: str,
 ) -> Iterator[Finding]:
-    """Their on-demand quota counts what runs; an update of them needs more for a while."""
-    for instance_type, nodes in managers.items():
+    """Their on-demand quota counts what runs; an update of them needs more for a while, of which
+    EKS picks the type: it is reckoned with the largest."""
+    drawing: dict[Quota, list[str]] = defaultdict(list)
+    for instance_type in managers:
         quota = find_quota(quotas, contract.CAPACITY_ON_DEMAND, instance_type)
-        if quota is None or instance_type not in vcpus:
-            continue
-        each, check = vcpus[instance_type], "quota of the managers"
-        needed = managers_while_updated(nodes) * each
+        if quota is not None and instance_type in vcpus:
+            drawing[quota].append(instance_type)
+    for quota, types in drawing.items():
+        nodes = sum(managers[each] for each in types)
+        have = sum(managers[each] * vcpus[each] for each in types)
+        more = managers_while_updated(nodes) - nodes
+        needed = have + more * max(vcpus[each] for each in types)
+        check = "quota of the managers"
         said = (
-            f"{quota.value:.0f} vCPUs of {quota.name}; {nodes} managers of type {instance_type} "
-            f"have {nodes * each}, and up to {needed} while they are updated."
+            f"{quota.value:.0f} vCPUs of {quota.name}; {nodes} managers of type "
+            f"{', '.join(types)} have {have}, and up to {needed} while they are updated."
         )
         if quota.value < needed:
             yield warn(check, said, raise_quota(quota.code, needed, region))
