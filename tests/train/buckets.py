@@ -22,7 +22,7 @@ from google.auth.credentials import AnonymousCredentials
 from google.cloud import storage  # type: ignore[import-untyped]
 from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 
-from spotrain.checkpoints.store.bucket import PART, Address, Bucket
+from spotrain.checkpoints.store.bucket import Address, Bucket
 from spotrain.checkpoints.store.gs import GsObjects
 from spotrain.checkpoints.store.objects import Objects
 from spotrain.checkpoints.store.s3 import PATIENCE, S3Objects
@@ -53,10 +53,6 @@ class Server(ABC):
     def keys(self, bucket: str, prefix: str = "") -> list[str]: ...
 
     @abstractmethod
-    def unfinished(self, bucket: str) -> list[str]:
-        """Keys of uploads that somebody began and would pay for."""
-
-    @abstractmethod
     def upload(self, bucket: str, key: str, data: bytes) -> None:
         """As the cloud's own tools do."""
 
@@ -71,7 +67,7 @@ class Server(ABC):
     @abstractmethod
     def objects(self, bucket: str, client: Any) -> Objects: ...
 
-    def store(self, place: str, *, client: Any = None, part: int = PART) -> Bucket:
+    def store(self, place: str, *, client: Any = None, part: int = 0) -> Bucket:
         address = Address.parse(place)
         return Bucket(address, self.objects(address.bucket, client or self.client), part=part)
 
@@ -85,7 +81,7 @@ class Server(ABC):
         """In a bucket of its own."""
         return f"{self.scheme}://{self.new_bucket()}/run/checkpoints"
 
-    def new_store(self, *, part: int = PART) -> Bucket:
+    def new_store(self, *, part: int = 0) -> Bucket:
         return self.store(self.new_place(), part=part)
 
 
@@ -110,6 +106,7 @@ class S3Server(Server):
         return [each["Key"] for each in found.get("Contents", [])]
 
     def unfinished(self, bucket: str) -> list[str]:
+        """Keys of uploads that somebody began and would pay for."""
         found = self.client.list_multipart_uploads(Bucket=bucket)
         return [each["Key"] for each in found.get("Uploads", [])]
 
@@ -148,10 +145,6 @@ class GsServer(Server):
 
     def keys(self, bucket: str, prefix: str = "") -> list[str]:
         return [blob.name for blob in self.client.list_blobs(bucket, prefix=prefix)]
-
-    def unfinished(self, bucket: str) -> list[str]:
-        """Google lists none, keeps none for more than a week, and bills none."""
-        return []
 
     def upload(self, bucket: str, key: str, data: bytes) -> None:
         self.client.bucket(bucket).blob(key).upload_from_string(data)

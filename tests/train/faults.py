@@ -2,7 +2,8 @@
 
 import http.client
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,6 +20,7 @@ class Request:
     path: str
     """With the query."""
     body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class Answer:
     status: int
     body: bytes
     type: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class Cut(Exception):
@@ -42,8 +45,8 @@ class Short(Exception):
     """Half of the answer's body arrives."""
 
 
-Fault = Callable[[Request], Answer | bytes | None]
-"""Answers, returns another body, raises one of the above, or lets pass with None."""
+Fault = Callable[[Request], Answer | Request | None]
+"""Answers, returns another request, raises one of the above, or lets pass with None."""
 
 
 @dataclass
@@ -52,13 +55,17 @@ class Proxy:
     requests: list[Request] = field(default_factory=list)
     """All that arrived, in their order."""
     fault: Fault = lambda _: None
+    piece: int = 1 << 30
+    """Bytes that are taken at a time, ..."""
+    pause_seconds: float = 0.0
+    """... and how long after each of them none is."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def once(self, which: Callable[[Request], bool], does: Fault) -> None:
         """`does`, to the first of these requests from now on."""
         left = [True]
 
-        def fault(request: Request) -> Answer | bytes | None:
+        def fault(request: Request) -> Answer | Request | None:
             with self._lock:
                 hit = left[0] and which(request)
                 left[0] = left[0] and not hit
@@ -92,29 +99,39 @@ def proxy_to(address: str) -> Iterator[Proxy]:
 
         def answer(self) -> None:
             length = int(self.headers.get("content-length") or 0)
-            request = Request(self.command, self.path, self.rfile.read(length))
+            request = Request(self.command, self.path, self.take(length), dict(self.headers))
             made.requests.append(request)
             try:
                 done = made.fault(request)
                 if isinstance(done, Answer):
-                    self.say(done.status, {"content-type": done.type}, done.body)
+                    self.say(done.status, {"content-type": done.type, **done.headers}, done.body)
                 else:
-                    self.say(*self.ask(request.body if done is None else done))
+                    self.say(*self.ask(done or request))
             except (Cut, Lost, Short) as fault:
                 self.close_connection = True
                 if isinstance(fault, Lost | Short):
-                    status, headers, body = self.ask(request.body)
+                    status, headers, body = self.ask(request)
                 if isinstance(fault, Short):
                     self.say(status, headers, body, send=len(body) // 2)
 
         do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = answer
 
-        def ask(self, body: bytes) -> tuple[int, dict[str, str], bytes]:
+        def take(self, length: int) -> bytes:
+            taken = bytearray()
+            while len(taken) < length:
+                got = self.rfile.read(min(made.piece, length - len(taken)))
+                if not got:
+                    break
+                taken += got
+                time.sleep(made.pause_seconds)
+            return bytes(taken)
+
+        def ask(self, request: Request) -> tuple[int, dict[str, str], bytes]:
             assert host is not None
             server = http.client.HTTPConnection(host, port)
-            headers = {k: v for k, v in self.headers.items() if k.lower() not in HOP}
-            headers["content-length"] = str(len(body))
-            server.request(self.command, self.path, body, headers)
+            headers = {k: v for k, v in request.headers.items() if k.lower() not in HOP}
+            headers["content-length"] = str(len(request.body))
+            server.request(request.method, request.path, request.body, headers)
             answer = server.getresponse()
             data = answer.read()
             server.close()

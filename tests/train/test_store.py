@@ -14,7 +14,8 @@ import torch
 from spotrain.checkpoints.retention import Retention, history, prune
 from spotrain.checkpoints.store import Directory, Store, open_store, read
 from spotrain.train.checkpoint import Catalogue, CheckpointError, CheckpointId
-from tests.train.buckets import Server, server_of
+from tests.train.buckets import S3Server, Server, server_of
+from tests.train.faults import Answer, proxy_to
 
 MEGABYTE = 1 << 20
 
@@ -253,8 +254,9 @@ def test_a_large_file_that_fails_leaves_no_parts_behind(server: Server) -> None:
 
     with pytest.raises(RuntimeError):
         fail()
-    assert server.unfinished(name) == []
     assert store.files("a") == []
+    if isinstance(server, S3Server):  # Google lists none; see test_store_faults.py
+        assert server.unfinished(name) == []
 
 
 def test_two_jobs_in_one_bucket_do_not_see_each_other(server: Server) -> None:
@@ -350,6 +352,40 @@ def test_a_library_that_is_missing_is_named_with_how_to_get_it(
         f"{place} needs {library}, which is not installed: pip install 'spotrain[{extra}]'"
         in done.stderr
     )
+
+
+def test_a_profile_that_nobody_has_is_an_error_of_the_store(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "misspelt")
+    with pytest.raises(OSError, match=r"s3://team: .*misspelt"):
+        open_store("s3://team/run")
+
+
+def test_a_pod_waits_for_its_identity(tmp_path: Path) -> None:
+    """As GKE has it: the metadata server answers some seconds after the pod began."""
+    late = [Answer(503, b""), Answer(503, b"")]
+    there = Answer(200, b"googleapis.com", "text/plain", {"Metadata-Flavor": "Google"})
+    with proxy_to("http://127.0.0.1:1") as metadata:
+        metadata.fault = lambda _: late.pop() if late else there
+        host = metadata.address.removeprefix("http://")
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(tmp_path),
+            "KUBERNETES_SERVICE_HOST": "127.0.0.1",
+            "GCE_METADATA_HOST": host,
+            "GCE_METADATA_IP": host,
+        }
+        opening = "from spotrain.checkpoints.store import open_store; open_store('gs://team/run')"
+        done = subprocess.run(
+            [sys.executable, "-c", opening],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    assert late == []
 
 
 def test_a_machine_without_an_identity_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:

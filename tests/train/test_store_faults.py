@@ -3,17 +3,22 @@
 import gc
 import re
 import threading
+import traceback
 from collections.abc import Iterator
-from urllib.parse import unquote
+from dataclasses import replace
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 import torch
+from botocore.config import Config  # type: ignore[import-untyped]
+from google.cloud.storage.retry import DEFAULT_RETRY  # type: ignore[import-untyped]
 from google.oauth2.credentials import Credentials
 
 from spotrain.checkpoints.retention import Retention, prune
 from spotrain.checkpoints.store import Store, read
+from spotrain.checkpoints.store.gs import LIMITS
 from spotrain.train.checkpoint import Catalogue, CheckpointError, CheckpointId
-from tests.train.buckets import GsServer, Server, server_of
+from tests.train.buckets import PATIENCE, GsServer, Server, server_of
 from tests.train.faults import Answer, Cut, Proxy, Request, busy, cut, lose, proxy_to, shorten
 
 # Google's client leaves the connection of a download that failed to the garbage collector.
@@ -35,15 +40,6 @@ DENIED = {
         b'{"error": {"code": 403, "message": "the account does not have storage.objects.create '
         b'access to the Google Cloud Storage object."}}',
     ),
-}
-NOT_DELETED = {
-    "s3": Answer(
-        200,
-        b"<DeleteResult><Error><Key>x</Key><Code>AccessDenied</Code><Message>Access Denied"
-        b"</Message></Error></DeleteResult>",
-        "application/xml",
-    ),
-    "gs": DENIED["gs"],
 }
 EXPIRED = Answer(
     400,
@@ -196,7 +192,7 @@ def test_a_manifest_that_nobody_may_remove_has_not_moved(
     catalogue = Catalogue(store)
     save(catalogue, 1)
     save(catalogue, 2)
-    between.fault = lambda request: NOT_DELETED[server.scheme] if deletes(request) else None
+    between.fault = lambda request: DENIED[server.scheme] if deletes(request) else None
     with pytest.raises(OSError, match=r"AccessDenied|403"):
         store.move("w000001-s00000001.json", "history/w000001-s00000001.json")
     assert prune(catalogue, Retention(keep=1)) == []
@@ -222,6 +218,34 @@ def test_credentials_that_have_expired_are_an_error_of_the_store() -> None:
         with pytest.raises(OSError, match=rf"{store}/a/one: ExpiredToken: The provided token"):
             put(store, "a/one")
         client.close()
+
+
+def test_a_link_that_is_slow_but_never_idle_is_given_the_time_that_it_takes(
+    server: Server, between: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The body takes several times as long as may be spent on connecting."""
+    monkeypatch.setitem(LIMITS, "timeout", (0.5, 60))
+    patient = PATIENCE.merge(Config(connect_timeout=0.5, retries={"total_max_attempts": 1}))
+    monkeypatch.setattr("tests.train.buckets.PATIENCE", patient)
+    client = server.client_at(between.address)
+    store = server.store(server.new_place(), client=client, part=16 * MEGABYTE)
+    between.piece, between.pause_seconds = MEGABYTE // 2, 0.05
+    put(store, "a/one", bytes(16 * MEGABYTE + 1))
+    between.pause_seconds = 0
+    assert len([request for request in between.requests if len(request.body) > MEGABYTE]) == 1
+    assert store.size("a/one") == 16 * MEGABYTE + 1
+    client.close()
+
+
+def test_a_move_asks_for_no_more_than_every_store_has(server: Server, between: Proxy) -> None:
+    """Some that speak S3 cannot delete many at once, or not as boto3 asks for it."""
+    client = server.client_at(between.address)
+    store = server.store(server.new_place(), client=client)
+    put(store, "one.json")
+    between.fault = lambda request: Answer(501, b"<Error/>") if "?delete" in request.path else None
+    store.move("one.json", "history/one.json")
+    assert (store.files(), store.files("history")) == ([], ["history/one.json"])
+    client.close()
 
 
 # --- Cloud Storage alone -------------------------------------------------------------------------
@@ -264,8 +288,8 @@ def test_a_token_that_has_expired_is_an_error_of_the_store(
 
 @pytest.mark.parametrize("size", [1000, PART + 1000], ids=["at once", "in parts"])
 def test_bytes_that_change_on_their_way_leave_no_file(gs: GsServer, size: int) -> None:
-    def damage(request: Request) -> bytes:
-        return request.body.replace(b"x" * 500, b"x" * 499 + b"y", 1)
+    def damage(request: Request) -> Request:
+        return replace(request, body=request.body.replace(b"x" * 500, b"x" * 499 + b"y", 1))
 
     with proxy_to(gs.address) as between:
         client = gs.client_at(between.address)
@@ -277,10 +301,145 @@ def test_bytes_that_change_on_their_way_leave_no_file(gs: GsServer, size: int) -
         client.close()
 
 
+CHUNK = 512 << 10
+
+
+def kept(request: Request, size: int) -> Request:
+    """A chunk of which that much arrives."""
+    first, _, rest = request.headers["content-range"].removeprefix("bytes ").partition("-")
+    total = rest.partition("/")[2]
+    there = f"bytes {first}-{int(first) + size - 1}/{total}"
+    return replace(
+        request,
+        body=request.body[:size],
+        headers={
+            **{k: v for k, v in request.headers.items() if k.lower() != "content-range"},
+            "content-range": there,
+        },
+    )
+
+
+@pytest.mark.parametrize("size", [2 * CHUNK, 2 * CHUNK + 10, 3 * CHUNK])
+@pytest.mark.parametrize("chunk", [1, 2, 3])
+def test_an_upload_goes_on_where_google_kept_less_of_a_chunk_than_was_sent(
+    gs: GsServer, size: int, chunk: int
+) -> None:
+    def keep(request: Request) -> Request | None:
+        chunks.append(request)
+        return kept(request, len(request.body) // 2) if len(chunks) == chunk else None
+
+    chunks: list[Request] = []
+    data = bytes(range(256)) * (size // 256) + bytes(size % 256)
+    with proxy_to(gs.address) as between:
+        client = gs.client_at(between.address)
+        store = gs.store(gs.new_place(), client=client, part=CHUNK)
+        between.fault = lambda request: keep(request) if is_part(request) and request.body else None
+        put(store, "a/one", data)
+        assert read(store, "a/one") == data
+        client.close()
+
+
+def test_an_upload_begins_anew_where_google_kept_nothing(gs: GsServer) -> None:
+    left = [Answer(308, b""), Answer(308, b"")]  # to the chunk, and to how much of it is there
+    with proxy_to(gs.address) as between:
+        client = gs.client_at(between.address)
+        store = gs.store(gs.new_place(), client=client, part=CHUNK)
+        between.fault = lambda request: left.pop() if is_part(request) and left else None
+        put(store, "a/one", bytes(2 * CHUNK + 10))
+        assert (left, store.size("a/one")) == ([], 2 * CHUNK + 10)
+        client.close()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(Answer(308, b""), id="nothing"),
+        pytest.param(Answer(308, b"", headers={"range": f"bytes=0-{9 * CHUNK}"}), id="too much"),
+    ],
+)
+@pytest.mark.parametrize("size", [CHUNK // 2 + CHUNK, CHUNK])
+def test_what_google_keeps_for_good_of_an_upload_is_an_error_of_the_store(
+    gs: GsServer, answer: Answer, size: int
+) -> None:
+    with proxy_to(gs.address) as between:
+        client = gs.client_at(between.address)
+        store = gs.store(gs.new_place(), client=client, part=CHUNK)
+        between.fault = lambda request: answer if is_part(request) else None
+        with pytest.raises(OSError, match=rf"{store}/a/one: "):
+            put(store, "a/one", bytes(size))
+        client.close()
+
+
+def upload_id(request: Request) -> str:
+    return parse_qs(urlsplit(request.path).query)["upload_id"][0]
+
+
+def test_an_upload_is_given_up_at_its_own_address(gs: GsServer) -> None:
+    def give_up(store: Store) -> None:
+        with store.write("a/one") as sink:
+            sink(memoryview(bytes(2 * CHUNK)))
+            raise RuntimeError("no more")
+
+    with proxy_to(gs.address) as between:
+        client = gs.client_at(between.address)
+        store = gs.store(gs.new_place(), client=client, part=CHUNK)
+        with pytest.raises(RuntimeError, match="no more"):
+            give_up(store)
+        (given_up,) = [upload_id(request) for request in between.requests if deletes(request)]
+        parts = [upload_id(request) for request in between.requests if is_part(request)]
+        assert set(parts) == {given_up}
+        assert store.files("a") == []
+        client.close()
+
+
+def test_no_error_tells_the_address_of_an_upload(
+    gs: GsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has it may write there for a week, and logs are read by many."""
+    monkeypatch.setitem(LIMITS, "retry", DEFAULT_RETRY.with_timeout(0.1))
+    with proxy_to(gs.address) as between:
+        client = gs.client_at(between.address)
+        store = gs.store(gs.new_place(), client=client, part=CHUNK)
+        between.fault = lambda request: cut(request) if is_part(request) else None
+        with pytest.raises(
+            OSError, match=rf"{store}/a/one: tried for .* ConnectionError"
+        ) as failed:
+            put(store, "a/one", bytes(2 * CHUNK))
+        told = "".join(traceback.format_exception(failed.value))
+        secrets = {upload_id(request) for request in between.requests if is_part(request)}
+        assert secrets
+        assert not [secret for secret in secrets if secret in told]
+        client.close()
+
+
+def test_files_go_up_in_one_request_or_in_chunks_of_8_mib(gs: GsServer) -> None:
+    with proxy_to(gs.address) as between:
+        client = gs.client_at(between.address)
+        store = gs.store(gs.new_place(), client=client)
+        put(store, "a/one", bytes(8 * MEGABYTE - 1))
+        assert [request.method for request in between.requests] == ["POST"]
+        put(store, "a/two", bytes(20 * MEGABYTE))
+        sizes = [len(request.body) for request in between.requests if is_part(request)]
+        assert sizes == [8 * MEGABYTE, 8 * MEGABYTE, 4 * MEGABYTE]
+        client.close()
+
+
+def test_one_object_that_nobody_may_delete_keeps_none_behind_it(gs: GsServer) -> None:
+    with proxy_to(gs.address) as between:
+        client = gs.client_at(between.address)
+        store = gs.store(gs.new_place(), client=client)
+        for name in ("a/1", "a/2", "a/3"):
+            put(store, name)
+        between.once(deletes, lambda _: DENIED["gs"])
+        store.remove("a")
+        assert store.files("a") == ["a/1"]
+        client.close()
+
+
 RIGHTS = {
     r"GET /storage/v1/b/[^/]+/o\?": "storage.objects.list",
     r"GET (/download)?/storage/v1/b/[^/]+/o/": "storage.objects.get",
-    r"(POST|PUT|DELETE) /upload/storage/v1/b/[^/]+/o\?": "storage.objects.create",
+    r"(POST|PUT) /upload/storage/v1/b/[^/]+/o\?": "storage.objects.create",
     r"POST /storage/v1/b/[^/]+/o/[^/]+/copyTo/b/[^/]+/o/": "storage.objects.create",
     r"DELETE /storage/v1/b/[^/]+/o/": "storage.objects.delete",
 }

@@ -57,7 +57,9 @@ def _objects(address: Address) -> Objects:
 
         return GsObjects(address.bucket)
     except ImportError as error:
+        library, missing = LIBRARIES[address.scheme], isinstance(error, ModuleNotFoundError)
         raise ImportError(
-            f"{address} needs {LIBRARIES[address.scheme]}, which is not installed: "
-            f"pip install 'spotrain[{address.scheme}]'"
+            f"{address} needs {library}, "
+            f"{'which is not installed' if missing else 'and not the one that is installed'}: "
+            f"pip install {'' if missing else '--upgrade '}'spotrain[{address.scheme}]' ({error})"
         ) from error

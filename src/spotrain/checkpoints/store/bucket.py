@@ -11,13 +11,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
 
 from spotrain.checkpoints.store.objects import Entry, Level, Objects, Parts
 from spotrain.checkpoints.store.store import Sink, read
-
-PART: Final = 32 << 20
-"""Bytes of one part of a large file; a file that is smaller goes up in one request."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +44,11 @@ class Address:
 class Bucket:
     """A store (see `Store`) at an address, with the identity of this machine."""
 
-    def __init__(self, address: Address, objects: Objects, *, part: int = PART) -> None:
+    def __init__(self, address: Address, objects: Objects, *, part: int = 0) -> None:
+        """`part`: bytes of a part of a large file, where it is not what suits its cloud."""
         self._address = address
         self._objects = objects
-        self._part = part
+        self._part = part or objects.part
 
     def __str__(self) -> str:
         return str(self._address)
@@ -144,7 +141,7 @@ class Bucket:
 class _Upload:
     """A file on its way up: at once if it is small, otherwise in parts, beside whoever makes it.
 
-    Memory: as many parts as there are lanes, and one.
+    Memory: as many parts as there are lanes, and one; besides, what the cloud's library holds.
     """
 
     def __init__(self, objects: Objects, key: str, part: int) -> None:

@@ -8,7 +8,8 @@ from typing import Final, Protocol
 
 CONNECT_SECONDS: Final = 10
 READ_SECONDS: Final = 60
-"""Until a request that gets no answer counts as failed, and is sent again."""
+"""Until a request that gets no answer counts as failed, and is sent again. The first is also what a
+piece of a body may take to be sent, however long all of it takes."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,8 @@ class Objects(Protocol):
 
     lanes: int
     """Parts of one object that go up at once."""
+    part: int
+    """Bytes of one part of a large object; a smaller one goes up in one request."""
 
     def errors(self, where: str, *, missing: type[OSError]) -> AbstractContextManager[None]:
         """The library's errors as the OSErrors that every store raises, with the place and the
@@ -83,5 +86,5 @@ class Objects(Protocol):
     def copy(self, key: str, target: str) -> None: ...
 
     def delete(self, keys: Collection[str]) -> None:
-        """Harmless where one is gone already."""
+        """Harmless where one is gone already; where one cannot go, the others do all the same."""
         ...

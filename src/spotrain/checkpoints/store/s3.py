@@ -1,6 +1,7 @@
 """A bucket of S3, or of any store that speaks S3 and honours `If-None-Match`."""
 
 import contextlib
+import io
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ PATIENCE: Final = Config(
     max_pool_connections=2 * LANES,
     retries={"mode": "standard", "total_max_attempts": 6},
 )
+PART: Final = 32 << 20
 AT_ONCE: Final = 1000
 """Objects that one request may delete."""
 MISSING: Final = {"404", "NoSuchKey", "NotFound"}
@@ -30,10 +32,12 @@ class S3Objects:
     """See `Objects`; with the identity and region of this machine."""
 
     lanes = LANES
+    part = PART
 
     def __init__(self, bucket: str, client: Any = None) -> None:
         self._bucket = bucket
-        self._s3 = client or boto3.client("s3", config=PATIENCE)
+        with self.errors(f"s3://{bucket}", missing=OSError):
+            self._s3 = client or boto3.client("s3", config=PATIENCE)
 
     @contextlib.contextmanager
     def errors(self, where: str, *, missing: type[OSError]) -> Iterator[None]:
@@ -71,7 +75,7 @@ class S3Objects:
 
     def put(self, key: str, data: bytes, *, only_new: bool = False) -> None:
         condition = {"IfNoneMatch": "*"} if only_new else {}
-        self._s3.put_object(Bucket=self._bucket, Key=key, Body=data, **condition)
+        self._s3.put_object(Bucket=self._bucket, Key=key, Body=_piecewise(data), **condition)
 
     def put_parts(self, key: str, size: int) -> "S3Parts":
         return S3Parts(self._s3, self._bucket, key)
@@ -81,12 +85,23 @@ class S3Objects:
         self._s3.copy_object(Bucket=self._bucket, Key=target, CopySource=source)
 
     def delete(self, keys: Collection[str]) -> None:
+        """One by the request that every store that speaks S3 has."""
+        if len(keys) == 1:
+            self._s3.delete_object(Bucket=self._bucket, Key=next(iter(keys)))
+            return
         every = [{"Key": key} for key in keys]
+        failed: list[ClientError] = []
         for first in range(0, len(every), AT_ONCE):
             some = every[first : first + AT_ONCE]
-            done = self._s3.delete_objects(Bucket=self._bucket, Delete={"Objects": some})
-            for failed in done.get("Errors", [])[:1]:  # of an answer that is a success as a whole
-                raise ClientError({"Error": failed}, "DeleteObjects")
+            try:
+                done = self._s3.delete_objects(Bucket=self._bucket, Delete={"Objects": some})
+            except ClientError as error:  # those behind them may go all the same
+                failed.append(error)
+                continue
+            # The answer is a success as a whole.
+            failed += [ClientError({"Error": x}, "DeleteObjects") for x in done.get("Errors", [])]
+        if failed:
+            raise failed[0]
 
     def _pages(self, prefix: str, **options: Any) -> Iterator[dict[str, Any]]:
         pages = self._s3.get_paginator("list_objects_v2")
@@ -104,7 +119,9 @@ class S3Parts:
 
     def send(self, number: int, data: bytes) -> None:
         """S3 refuses a part that is not what boto3's checksum says."""
-        done = self._s3.upload_part(**self._place, UploadId=self._id, PartNumber=number, Body=data)
+        done = self._s3.upload_part(
+            **self._place, UploadId=self._id, PartNumber=number, Body=_piecewise(data)
+        )
         checks = {name: done[name] for name in done if name.startswith("Checksum")}
         checks.pop("ChecksumType", None)
         self._sent[number] = {"PartNumber": number, "ETag": done["ETag"], **checks}
@@ -118,6 +135,12 @@ class S3Parts:
     def abort(self) -> None:
         """Parts that nobody completes would be kept, and paid for, without being seen."""
         self._s3.abort_multipart_upload(**self._place, UploadId=self._id)
+
+
+def _piecewise(data: bytes) -> io.BytesIO:
+    """A file goes up in pieces, and the limits of a socket count for each. Bytes would have to be
+    sent whole within the time that it has to connect."""
+    return io.BytesIO(data)
 
 
 def _entry(key: str, size: int, found: dict[str, Any]) -> Entry:
