@@ -17,8 +17,9 @@ from google.oauth2.credentials import Credentials
 from spotrain.checkpoints.retention import Retention, prune
 from spotrain.checkpoints.store import Store, read
 from spotrain.checkpoints.store.gs import LIMITS
+from spotrain.checkpoints.store.s3 import PATIENCE
 from spotrain.train.checkpoint import Catalogue, CheckpointError, CheckpointId
-from tests.train.buckets import PATIENCE, GsServer, Server, server_of
+from tests.train.buckets import GsServer, Server, server_of
 from tests.train.faults import Answer, Cut, Proxy, Request, busy, cut, lose, proxy_to, shorten
 
 # Google's client leaves the connection of a download that failed to the garbage collector.

@@ -208,7 +208,7 @@ class _Piecewise(HTTPAdapter):
 
     def send(self, request: PreparedRequest, *args: Any, **options: Any) -> Response:
         if isinstance(request.body, bytes) and request.body:
-            request.body = io.BytesIO(request.body)  # type: ignore[assignment]
+            request.body = io.BytesIO(request.body)
         return super().send(request, *args, **options)
 
 
