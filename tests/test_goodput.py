@@ -138,6 +138,15 @@ def test_imperfect_scaling_is_no_loss() -> None:
     assert lost(result) == {}
 
 
+def test_no_job_keeps_more_than_its_nodes_could_do() -> None:
+    """Two workers that share a processor are slower than one: beside the other it does more."""
+    crowd = replace(world(1, 2, start=0, steps=range(1, 51)), samples_per_step=5)
+    alone = world(2, 1, start=50, steps=range(51, 101))
+    result = goodput([crowd, alone], [(0, 100), (0, 100)])
+    assert result.fraction == pytest.approx(1)
+    assert result.useful_samples == pytest.approx(result.capacity_samples) == pytest.approx(750)
+
+
 def test_stalls_show_against_a_speed_measured_elsewhere() -> None:
     slow = replace(world(1, 1, start=0, steps=range(1, 81)), first_step_at=1.25, last_step_at=100)
     result = goodput([slow], [(0, 100)], full_speed=SPEED)

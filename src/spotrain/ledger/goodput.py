@@ -68,7 +68,7 @@ class Goodput:
     redone:   steps that no later world built on
     idle:     nodes alive outside the world: joining, spare, or on their way out
     stalled:  inside a world, time beyond what its steps take at full speed; with speeds taken
-              from the records this evens out over worlds of a size, so a little is below zero
+              from the records this evens out over worlds of a size
     closing:  from the last step of the job to the end of its nodes
     """
 
@@ -100,6 +100,8 @@ def goodput(
         useful_seconds += kept * training.samples_per_step / speed(training.size)
         redone += (training.steps - kept) * training.samples_per_step
     lost = {"redone": redone} | _standing(trained, timeline, speed)
+    # They could do at least what they did: two workers that share a processor are slower than one.
+    capacity = max(capacity, useful + sum(lost.values()))
     lost["stalled"] = capacity - useful - sum(lost.values())
     shares = {cause: lost[cause] / capacity for cause in CAUSES}
     return Goodput(useful / capacity, useful_seconds, useful, capacity, shares)
