@@ -13,6 +13,8 @@ from spotrain import contract
 from spotrain.controller.board import Claim
 from spotrain.controller.model import StalledWorld
 from spotrain.explain.situation import MISSING
+from spotrain.worlds import Reason
+from spotrain.worlds.history import Chapter
 from tests.explain.scene import NOON, POOLS, Scene, at, container, deployment, text
 
 NOT_TRIGGERED: Final = "NotTriggerScaleUp"
@@ -838,6 +840,73 @@ def _() -> Scene:
     finding = StalledWorld(1, "rank 3 waits in all_reduce, train.py line 40")
     scene.world = replace(scene.world, stalled=finding)
     return scene.look()
+
+
+def restarted(*failures: str, again: Chapter) -> Scene:
+    """Its script has failed so often in its pods, each time a minute after noon, two, ..."""
+    scene = running()
+    assert scene.world is not None
+    over = [
+        Chapter(
+            number=number,
+            members=("0", "1", "2", "3"),
+            published_at=60.0 * (number - 1),
+            ended_at=60.0 * number,
+            reason=Reason.FAILURE,
+            message=message,
+        )
+        for number, message in enumerate(failures, start=1)
+    ]
+    scene.world = replace(
+        scene.world,
+        number=again.number,
+        restarts=len(failures),
+        chapters=(*over, again),
+        clock_began=NOON,
+    )
+    return scene.look()
+
+
+ENDED: Final = "local rank 0 ended with code 3"
+MEMBERS: Final = ("0", "1", "2", "3")
+
+
+@situation(
+    "the script fails again and again, while its pods run on",
+    "ScriptFails",
+    says=(
+        "digits keeps failing",
+        "failed 3 times in a row, last at 12:03:00 UTC: local rank 0 ended with code 3.",
+        "no step since",
+        "3 of the 6 failures",
+    ),
+    next=LOGS,
+)
+def _() -> Scene:
+    return restarted(*[ENDED] * 3, again=Chapter(number=4, members=MEMBERS, published_at=200.0))
+
+
+@situation(
+    "the script has failed, and trains again",
+    "ScriptFailed",
+    "Training",
+    says=("digits trains", "last at 12:01:00 UTC: local rank 0", "steps since", "1 of the 6"),
+    next=LOGS,
+)
+def _() -> Scene:
+    again = Chapter(number=2, members=MEMBERS, published_at=70.0, first_step=0, first_step_at=80.0)
+    return restarted(ENDED, again=again)
+
+
+@situation(
+    "the script failed long ago",
+    "Training",
+    says=("digits trains",),
+    next=f"{LOGS} --follow",
+)
+def _() -> Scene:
+    again = Chapter(number=2, members=MEMBERS, published_at=70.0, first_step=0, first_step_at=80.0)
+    return restarted(ENDED, again=again).wait(40).train(5000, number=2).look()
 
 
 @situation(

@@ -1,6 +1,8 @@
 """Workers that fail by themselves: how often, with what, and when they are tried again."""
 
 from collections.abc import Iterator
+from datetime import timedelta
+from itertools import takewhile
 from typing import Final
 
 from spotrain.controller.disruption import NODE_REASONS, OUT_OF_MEMORY, is_disrupted
@@ -10,6 +12,7 @@ from spotrain.controller.status import RESTARTING
 from spotrain.explain.cause import Cause, Gravity, clock, ended
 from spotrain.explain.situation import Case
 from spotrain.job import limit_of, worker_container
+from spotrain.worlds import Reason
 
 CODES: Final = {
     126: "its command is no program",
@@ -20,7 +23,10 @@ CODES: Final = {
     139: "it broke in native code (segmentation fault)",
 }
 """What exit codes mean that a shell or a signal gives."""
+SCRIPT_FAILS: Final = "ScriptFails"
 LONGEST: Final = 200
+RECENT: Final = timedelta(minutes=30)
+"""A script that failed longer ago explains nothing of now."""
 
 
 def find_failures(case: Case) -> Iterator[Cause]:
@@ -42,6 +48,28 @@ def find_failures(case: Case) -> Iterator[Cause]:
             f"forgiven, and is not replaced: {_ending(failed[0])} The others train on.",
             command=case.logs("--worker", failed[0].index),
         )
+
+
+def find_script_failures(case: Case) -> Iterator[Cause]:
+    """A script that ends by itself is started again where it is: its pods run on meanwhile."""
+    over = [world for world in case.status.history if world.ended_at is not None]
+    failed = list(takewhile(lambda world: world.reason == Reason.FAILURE, reversed(over)))
+    at = failed[0].ended_at if failed else None
+    if case.job is None or not case.trains or at is None or case.now - at > RECENT:
+        return
+    last, present = failed[0], case.status.history[-1]
+    times = "" if len(failed) == 1 else f" {len(failed)} times in a row"
+    why = f": {ended(last.message)}" if last.message else "."
+    used, forgiven = case.status.restarts.in_place, limit(case.job)
+    goes_on = present.ended_at is None and present.first_step_at is not None
+    now = " It has done steps since." if goes_on else " It has done no step since."
+    yield Cause(
+        reason="ScriptFailed" if goes_on else SCRIPT_FAILS,
+        gravity=Gravity.NOTED if goes_on else Gravity.WAITING,
+        said=f"Its script has failed{times}, last at {clock(at)}{why}{now} "
+        f"{used} of the {forgiven} failures that are forgiven are used up.",
+        command=case.logs(),
+    )
 
 
 def find_full_disks(case: Case) -> Iterator[Cause]:

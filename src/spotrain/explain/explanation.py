@@ -1,6 +1,6 @@
 """`explain`: all that makes a job what it is, the gravest first, in one paragraph."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -38,6 +38,7 @@ OF_WANTING: Final[tuple[Find, ...]] = (
     volumes.find_unmounted_volumes,
     containers.find_unstarted_containers,
     crashes.find_full_disks,
+    crashes.find_script_failures,
     training.find_below_min,
     training.find_hang,
     capacity.find_missing_nodes,
@@ -70,7 +71,7 @@ def explain(situation: Situation) -> Explanation:
     if not causes:
         case = read(situation)
         causes = list(_find(case))
-        opening = _opening(case)
+        opening = _opening(case, causes)
     causes.sort(key=lambda cause: cause.gravity)
     sentences = [opening, *(cause.said for cause in causes), _blind_spot(situation)]
     return Explanation(
@@ -111,11 +112,12 @@ def _being_deleted(situation: Situation) -> Iterator[Cause]:
         )
 
 
-def _opening(case: Case) -> str:
+def _opening(case: Case, causes: Iterable[Cause]) -> str:
     job, workers = case.job, case.status.workers
     if job is None or case.status.finished or _is_stopped(case):
         return f"{case.name}:"
-    does = "trains" if case.trains else "waits"
+    fails = any(cause.reason == crashes.SCRIPT_FAILS for cause in causes)
+    does = "keeps failing" if fails else "trains" if case.trains else "waits"
     return (
         f"{case.name} {does}: {workers.ready} of {job.replicas} workers are ready, "
         f"{least(job, case.pods)} needed."
