@@ -1,6 +1,7 @@
 """A proxy before a server of HTTP that does to requests what networks and clouds do to them."""
 
 import http.client
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -12,6 +13,7 @@ from urllib.parse import urlsplit
 
 HOP: Final = {"connection", "keep-alive", "transfer-encoding", "content-length"}
 """Headers of one connection, not of what is said over it."""
+BUFFER: Final = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,8 @@ def proxy_to(address: str) -> Iterator[Proxy]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    # Else the kernel takes megabytes in at once, of which a slow reader has read nothing yet.
+    server.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER)
     made = Proxy(f"http://127.0.0.1:{server.server_address[1]}")
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()

@@ -1,7 +1,6 @@
 """A bucket of S3, or of any store that speaks S3 and honours `If-None-Match`."""
 
 import contextlib
-import io
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
@@ -75,7 +74,7 @@ class S3Objects:
 
     def put(self, key: str, data: bytes, *, only_new: bool = False) -> None:
         condition = {"IfNoneMatch": "*"} if only_new else {}
-        self._s3.put_object(Bucket=self._bucket, Key=key, Body=_piecewise(data), **condition)
+        self._s3.put_object(Bucket=self._bucket, Key=key, Body=data, **condition)
 
     def put_parts(self, key: str, size: int) -> "S3Parts":
         return S3Parts(self._s3, self._bucket, key)
@@ -119,9 +118,7 @@ class S3Parts:
 
     def send(self, number: int, data: bytes) -> None:
         """S3 refuses a part that is not what boto3's checksum says."""
-        done = self._s3.upload_part(
-            **self._place, UploadId=self._id, PartNumber=number, Body=_piecewise(data)
-        )
+        done = self._s3.upload_part(**self._place, UploadId=self._id, PartNumber=number, Body=data)
         checks = {name: done[name] for name in done if name.startswith("Checksum")}
         checks.pop("ChecksumType", None)
         self._sent[number] = {"PartNumber": number, "ETag": done["ETag"], **checks}
@@ -135,12 +132,6 @@ class S3Parts:
     def abort(self) -> None:
         """Parts that nobody completes would be kept, and paid for, without being seen."""
         self._s3.abort_multipart_upload(**self._place, UploadId=self._id)
-
-
-def _piecewise(data: bytes) -> io.BytesIO:
-    """A file goes up in pieces, and the limits of a socket count for each. Bytes would have to be
-    sent whole within the time that it has to connect."""
-    return io.BytesIO(data)
 
 
 def _entry(key: str, size: int, found: dict[str, Any]) -> Entry:
