@@ -186,6 +186,17 @@ def test_a_job_keeps_its_outcome_when_it_is_deleted(tmp_path: Path) -> None:
     assert (job.outcome, job.ended_at, job.deleted_at) == ("succeeded", at(7200), NOW)
 
 
+def test_why_a_job_has_failed_outlives_it(tmp_path: Path) -> None:
+    document = job_object(condition="Failed")
+    why = "local rank 0 ended with code 3"
+    document["status"]["conditions"][0]["message"] = why
+    files = LedgerFiles(tmp_path)
+    last = read_job(document, gone_at=NOW)
+    files.keep(last, NOW)
+    files.close(last.job)
+    assert Folder(tmp_path).job("digits").message == why
+
+
 def test_without_a_uid_the_newest_job_of_a_name_is_meant(tmp_path: Path) -> None:
     files = LedgerFiles(tmp_path)
     first, second = job_object(uid="b"), job_object(uid="a")

@@ -166,7 +166,7 @@ def test_a_job_whose_process_was_killed_is_seen_as_interrupted_and_goes_on_when_
 
 def test_a_name_is_taken_once_and_free_again_after_its_job_is_deleted(jobs: LocalJobs) -> None:
     jobs.create(waiting_job())
-    with pytest.raises(Taken, match="already a job 'digits' on this machine"):
+    with pytest.raises(Taken, match=r"already a job 'digits' on this .* delete digits --local\."):
         jobs.create(waiting_job())
     until(jobs, "digits", is_ready(1))
     jobs.delete("digits")
@@ -217,9 +217,10 @@ def test_logs_are_followed_until_nobody_runs_the_job(
     jobs.create(waiting_job(script="import time\nfor n in range(3): print('line', n, flush=True)"))
     assert typed("logs", "digits", "--follow") == 0
     assert capsys.readouterr().out.splitlines() == [f"[0] line {n}" for n in range(3)]
-    assert typed("logs", "digits", "--worker", "1") == 0
     assert typed("logs", "digits", "--worker", "0") == 0
     assert capsys.readouterr().out.splitlines() == [f"line {n}" for n in range(3)]
+    assert typed("logs", "digits", "--worker", "1") == 4
+    assert "digits had no worker 1; there were 0." in capsys.readouterr().err
     assert typed("logs", "digits", "--world", "1") == 4
     assert "it had none" in capsys.readouterr().err
 

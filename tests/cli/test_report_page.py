@@ -90,6 +90,14 @@ def test_the_verdict_has_the_money_the_time_and_the_steps() -> None:
     )
 
 
+def test_of_a_job_that_has_failed_the_verdict_says_why() -> None:
+    why = "local rank 0 ended with code 3 (restarts allowed: 6, all used)."
+    failed = replace(tiny().job, outcome="failed", message=why)
+    assert judge(replace(tiny(), job=failed)).sentence.endswith(f". Why: {why}")
+    done = replace(failed, outcome="succeeded")
+    assert "Why" not in judge(replace(tiny(), job=done)).sentence
+
+
 def test_without_prices_the_verdict_names_no_dollars() -> None:
     verdict = judge(tiny())
     assert "$" not in verdict.sentence

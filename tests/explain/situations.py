@@ -705,7 +705,7 @@ TRACEBACK: Final = "Traceback (most recent call last):\n  File \"train.py\"\nKey
     says=(
         "exit code 1: KeyError: 'lr'.",
         "6 failures are forgiven",
-        "tried again at 2026-11-22T12:00:10",
+        "tried again at 12:00:10 UTC.",
     ),
     next=WORKER,
 )
@@ -753,6 +753,19 @@ def _() -> Scene:
 )
 def _() -> Scene:
     scene = running(replicas=2).wait(1)
+    del scene.pods[1]
+    return scene.look().create(1).stuck(1).wait(1).autoscaler_says(NOT_TRIGGERED, BACKOFF)
+
+
+@situation(
+    "too few workers are left of a job that has done no step yet",
+    "BelowMinReplicas",
+    "NoCapacity",
+    says=("digits waits", "It stands still since", "it begins when they are there"),
+    next=STATUS,
+)
+def _() -> Scene:
+    scene = Scene(replicas=2).look().create().run().train(0).look().wait(6)
     del scene.pods[1]
     return scene.look().create(1).stuck(1).wait(1).autoscaler_says(NOT_TRIGGERED, BACKOFF)
 

@@ -32,6 +32,10 @@ the first eight hours, 2700 in a month. Where the minute is less (`find_news`), 
 more."""
 
 
+LONGEST: Final = 500
+"""Characters of why a job has ended."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
     """A job as its object tells it now."""
@@ -43,7 +47,7 @@ class Snapshot:
 def read_job(document: Mapping[str, Any], *, gone_at: datetime | None = None) -> Snapshot:
     """`gone_at`: when its object was deleted. Raises KeyError, ValueError for no ElasticJob."""
     metadata, status = document["metadata"], document.get("status") or {}
-    outcome, ended_at = _end(status)
+    outcome, ended_at, message = _end(status)
     if gone_at and not outcome:
         outcome, ended_at = "deleted", gone_at
     job = JobRecord(
@@ -52,6 +56,7 @@ def read_job(document: Mapping[str, Any], *, gone_at: datetime | None = None) ->
         created_at=datetime.fromisoformat(metadata["creationTimestamp"]),
         ended_at=ended_at,
         outcome=outcome,
+        message=message,
         deleted_at=gone_at,
         researcher=(metadata.get("labels") or {}).get(contract.LABEL_RESEARCHER, ""),
         min_workers=_min_workers(document),
@@ -74,12 +79,14 @@ def _min_workers(document: Mapping[str, Any]) -> int | None:
         return None
 
 
-def _end(status: Mapping[str, Any]) -> tuple[str, datetime | None]:
+def _end(status: Mapping[str, Any]) -> tuple[str, datetime | None, str]:
+    """Outcome, when, why; empty while the job lives."""
     for condition in status.get("conditions") or ():
         if condition.get("status") == "True" and condition.get("type") in ("Succeeded", "Failed"):
             at = status.get("completionTime") or condition.get("lastTransitionTime")
-            return condition["type"].lower(), datetime.fromisoformat(at) if at else None
-    return "", None
+            why = str(condition.get("message") or "")[:LONGEST]
+            return condition["type"].lower(), datetime.fromisoformat(at) if at else None, why
+    return "", None, ""
 
 
 def _entries(documents: Any, kind: type[AnyEntry]) -> Iterator[AnyEntry]:

@@ -27,6 +27,8 @@ class JobRecord(CamelCase):
     ended_at: datetime | None = None
     outcome: str = ""
     """succeeded, failed, deleted; empty: it has not ended."""
+    message: str = ""
+    """Why it ended so, in the controller's words."""
     deleted_at: datetime | None = None
     """When its object was seen to be gone: nothing more will be written down of it."""
     researcher: str = ""

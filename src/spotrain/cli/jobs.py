@@ -84,8 +84,9 @@ def no_such_job(name: str, known: Sequence[str], where: str) -> NotThere:
     return NotThere(f"there is no job {name!r} {where}. {hint}")
 
 
-def name_taken(name: str, where: str) -> Taken:
+def name_taken(name: str, where: str, *, options: str = "") -> Taken:
+    """`options`: with which the job is found there."""
     return Taken(
         f"there is already a job {name!r} {where}: choose another name, or remove that one with "
-        f"spotrain delete {name}."
+        f"{' '.join(filter(None, ('spotrain delete', name, options)))}."
     )

@@ -91,7 +91,8 @@ class LocalJobs:
             with kept(self.shelf):
                 added = self.shelf.add(document, self.settings)
         except NameTaken:
-            raise name_taken(str(document["metadata"]["name"]), WHERE) from None
+            name = str(document["metadata"]["name"])
+            raise name_taken(name, WHERE, options="--local") from None
         try:
             start_engine(added)
         except BaseException:

@@ -10,7 +10,8 @@ from spotrain.archive.log_reader import LogQuery
 from spotrain.archive.records import JobLedger, LogLine
 from spotrain.cli.errors import NOT_FOUND, UserError
 from spotrain.cli.jobs import Jobs
-from spotrain.ledger.entries import WorldEntry
+from spotrain.job import worker_name
+from spotrain.ledger.entries import StayEntry, WorldEntry
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,17 @@ def window_of(record: JobLedger, world: int) -> tuple[str, str]:
             exit_code=NOT_FOUND,
         )
     return stamp(found.published_at), stamp(found.ended_at) if found.ended_at else ""
+
+
+def refuse_worker(record: JobLedger, worker: int) -> None:
+    """Raises UserError where the job's ledger has pods, and none of that worker."""
+    pods = {entry.pod for entry in record.entries if isinstance(entry, StayEntry)}
+    if pods and worker_name(record.job.name, worker) not in pods:
+        known = sorted(int(pod.rpartition("-")[2]) for pod in pods)
+        raise UserError(
+            f"{record.job.name} had no worker {worker}; there were {', '.join(map(str, known))}.",
+            exit_code=NOT_FOUND,
+        )
 
 
 def stamp(moment: datetime) -> str:

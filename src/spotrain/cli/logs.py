@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from spotrain.cli.errors import NOT_FOUND, UserError
-from spotrain.cli.log_sources import Line, opened, window_of
+from spotrain.cli.log_sources import Line, opened, refuse_worker, window_of
 from spotrain.cli.options import Context, JobName, Local, Namespace
 from spotrain.cli.output import say
 
@@ -104,6 +104,8 @@ def _lines(
         uid = _uid_of(jobs, name)
     record = _record(jobs, source, name, uid, wait=follow)
     since, until = window_of(record, world) if world is not None else ("", "")
+    if worker is not None and not follow:  # it may still come to one that is followed
+        refuse_worker(record, worker)
     query = LogQuery(worker=worker, since=since, until=until)
     for line in source.logs(name, record.job.uid, query, follow=follow and not until):
         yield Line(line.worker, line.line)

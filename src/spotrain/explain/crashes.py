@@ -1,7 +1,7 @@
 """Workers that fail by themselves: how often, with what, and when they are tried again."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import Final
 
@@ -105,7 +105,7 @@ def _ending(pod: PodView) -> str:
     how = "without an exit code" if code is None else f"with exit code {code}"
     meaning = f" ({CODES[code]})" if code in CODES else ""
     said = last_line(pod.message)
-    return f"it ended {how}{meaning}" + (f": {ended(said)}" if said else ", and said nothing.")
+    return f"it ended {how}{meaning}" + (f": {ended(said)}" if said else "; its log may say why.")
 
 
 def _crash_loop(case: Case, pod: PodView, told: str) -> Cause:
@@ -113,7 +113,7 @@ def _crash_loop(case: Case, pod: PodView, told: str) -> Cause:
     forgiven = limit(case.job) if case.job else 0
     at = f" (last at {clock(mark.at)})" if mark else ""
     _, found, again = told.rpartition("next try at ")
-    retry = f" It is tried again at {ended(again)}" if found else ""
+    retry = f" It is tried again at {_moment(again.removesuffix('.'))}." if found else ""
     times = "once" if total == 1 else f"{total} times"
     return Cause(
         reason="CrashLoop",
@@ -122,6 +122,14 @@ def _crash_loop(case: Case, pod: PodView, told: str) -> Cause:
         f"{_ending(pod)}{retry}",
         command=case.logs("--worker", pod.index),
     )
+
+
+def _moment(told: str) -> str:
+    """As a controller of another version may not tell it."""
+    try:
+        return clock(datetime.fromisoformat(told))
+    except ValueError:
+        return told
 
 
 def _out_of_memory(case: Case, pod: PodView) -> Cause:

@@ -60,7 +60,8 @@ def find_suspension(case: Case) -> Iterator[Cause]:
         yield Cause(
             reason="Suspended",
             gravity=Gravity.BLOCKED,
-            said="It is suspended (spec.suspend is true): it holds no nodes and costs nothing "
-            f"until it is resumed; it then goes on from its last checkpoint.{rest}",
+            said="It is suspended (spec.suspend is true); resumed, it goes on from its last "
+            "checkpoint. It costs nothing once its nodes are gone, which the autoscaler takes away "
+            f"when they have been idle for some minutes.{rest}",
             command=f"spotrain resume {case.name}",
         )

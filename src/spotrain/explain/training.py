@@ -61,11 +61,15 @@ def find_below_min(case: Case) -> Iterator[Cause]:
     ready, needed = case.status.workers.ready, least(case.job, case.pods)
     at = running.last_transition_time
     since = f" since {clock(at)}" if at else ""
+    progress = case.status.progress
+    has_trained = progress is not None and progress.step > 0
+    does = "has trained, and stands" if has_trained else "stands"
+    then = "goes on from its last checkpoint" if has_trained else "begins"
     yield Cause(
         reason=BELOW_MIN,
         gravity=Gravity.WAITING,
-        said=f"It has trained, and stands still{since} with {ready} of the {needed} "
-        "workers that it needs; it goes on from its last checkpoint when they are there.",
+        said=f"It {does} still{since} with {ready} of the {needed} workers that it needs; it "
+        f"{then} when they are there.",
         command=f"spotrain status {case.name}",
     )
 

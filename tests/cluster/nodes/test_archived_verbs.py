@@ -56,7 +56,8 @@ async def test_logs_are_followed_from_submit_on_and_stay_when_pod_and_job_are_go
     assert (await person.types("delete", "digits")).code == 0
     kept = await person.types("logs", "digits", "--worker", "0")
     assert kept.out.splitlines() == expected
-    assert (await person.types("logs", "digits", "--worker", "1")).out == ""
+    no_worker = await person.types("logs", "digits", "--worker", "1")
+    assert (no_worker.code, "had no worker 1" in no_worker.err) == (4, True)
     no_world = await person.types("logs", "digits", "--world", "9")
     assert no_world.code == 4
     assert "had no world 9" in no_world.err

@@ -20,7 +20,9 @@ REASONS: Final[Mapping[str, Explained]] = {
         sentence="a worker was gone without notice. The others went back to the newest checkpoint.",
     ),
     Reason.FAILURE: Explained(
-        shape="diamond", sentence="the training itself failed, and began again from a checkpoint."
+        shape="diamond",
+        sentence="the training itself failed. What came after it began at the newest checkpoint, "
+        "or anew.",
     ),
     Reason.STALL: Explained(
         shape="hourglass", sentence="no step was done any more, so the ranks were started anew."

@@ -56,7 +56,8 @@ def _sentence(story: Story) -> str:
         parts.append(f"{useful} of the time in which it wanted to train was of use")
     if story.worlds:
         parts.append(_changes(story))
-    return "; ".join(parts) + "."
+    why = story.job.message if story.job.outcome == "failed" else ""
+    return "; ".join(parts) + "." + (f" Why: {why.rstrip('.')}." if why else "")
 
 
 def _money(story: Story) -> str:
