@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -157,14 +158,19 @@ async def desk(
 
 
 async def order_nodes(place: Namespace, kubelet: Kubelet) -> None:
-    """A node for each pod for which the scheduler finds none, as an autoscaler orders them."""
-    served: set[str] = set()
+    """A node for each pod for which the scheduler finds none, as an autoscaler orders them; one
+    more where another pod was quicker to take it."""
+    ordered: dict[str, str] = {}
+    names = (f"{place.name}-{number}" for number in count(1))
     while True:
         pods, _ = await place.kube.list_all(PODS, place.name)
+        takers = {pod["spec"].get("nodeName"): pod["metadata"]["uid"] for pod in pods}
         for pod in pods:
-            if is_unschedulable(pod) and pod["metadata"]["uid"] not in served:
-                served.add(pod["metadata"]["uid"])
-                await kubelet.add(node_for(pod, f"{place.name}-{len(served)}"))
+            uid = pod["metadata"]["uid"]
+            is_served = uid in ordered and takers.get(ordered[uid], uid) == uid
+            if is_unschedulable(pod) and not is_served:
+                ordered[uid] = next(names)
+                await kubelet.add(node_for(pod, ordered[uid]))
         await asyncio.sleep(LOOK_SECONDS)
 
 
