@@ -855,6 +855,10 @@ def _() -> Scene:
     return scene.look()
 
 
+MEMBERS: Final = ("0", "1", "2", "3")
+ENDED: Final = "local rank 0 ended with code 3"
+
+
 def restarted(*failures: str, again: Chapter) -> Scene:
     """Its script has failed so often in its pods, each time a minute after noon, two, ..."""
     scene = running()
@@ -862,7 +866,7 @@ def restarted(*failures: str, again: Chapter) -> Scene:
     over = [
         Chapter(
             number=number,
-            members=("0", "1", "2", "3"),
+            members=MEMBERS,
             published_at=60.0 * (number - 1),
             ended_at=60.0 * number,
             reason=Reason.FAILURE,
@@ -878,10 +882,6 @@ def restarted(*failures: str, again: Chapter) -> Scene:
         clock_began=NOON,
     )
     return scene.look()
-
-
-ENDED: Final = "local rank 0 ended with code 3"
-MEMBERS: Final = ("0", "1", "2", "3")
 
 
 @situation(

@@ -23,7 +23,6 @@ from spotrain.cli.errors import NO_CLUSTER, UserError
 EXEC_V1: Final = "client.authentication.k8s.io/v1"
 EXEC_KNOWN: Final = "client.authentication.k8s.io/v1beta1"
 """The two differ in nothing that is read of them, and lightkube knows this one only."""
-
 NEXT: Final = "Name one by --context or KUBECONFIG, or use --local for the jobs on this machine."
 
 

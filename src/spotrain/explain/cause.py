@@ -1,8 +1,12 @@
 """One thing that makes a job what it is."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import IntEnum
+from typing import Final
+
+RECENT: Final = timedelta(minutes=30)
+"""What lies longer ago explains nothing of now."""
 
 
 class Gravity(IntEnum):

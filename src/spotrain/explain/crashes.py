@@ -1,7 +1,7 @@
 """Workers that fail by themselves: how often, with what, and when they are tried again."""
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import takewhile
 from typing import Final
 
@@ -9,7 +9,7 @@ from spotrain.controller.disruption import NODE_REASONS, OUT_OF_MEMORY, is_disru
 from spotrain.controller.failure import limit
 from spotrain.controller.model import PodView
 from spotrain.controller.status import RESTARTING
-from spotrain.explain.cause import Cause, Gravity, clock, ended
+from spotrain.explain.cause import RECENT, Cause, Gravity, clock, ended
 from spotrain.explain.situation import Case
 from spotrain.job import limit_of, worker_container
 from spotrain.worlds import Reason
@@ -25,8 +25,6 @@ CODES: Final = {
 """What exit codes mean that a shell or a signal gives."""
 SCRIPT_FAILS: Final = "ScriptFails"
 LONGEST: Final = 200
-RECENT: Final = timedelta(minutes=30)
-"""A script that failed longer ago explains nothing of now."""
 
 
 def find_failures(case: Case) -> Iterator[Cause]:

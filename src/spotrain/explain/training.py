@@ -2,16 +2,12 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Final
 
 from spotrain.controller.conditions import BELOW_MIN
 from spotrain.controller.replicas import least
 from spotrain.controller.status import RUNNING
-from spotrain.explain.cause import Cause, Gravity, clock, ended
+from spotrain.explain.cause import RECENT, Cause, Gravity, clock, ended
 from spotrain.explain.situation import Case
-
-RECENT: Final = timedelta(minutes=30)
-"""What lies longer ago explains nothing of now."""
 
 
 def find_hang(case: Case) -> Iterator[Cause]:
