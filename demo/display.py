@@ -71,7 +71,7 @@ def _view(engine: Engine, start: float) -> RenderableType:
     head = Table.grid(padding=(0, 3))
     blocks = "■ " * report.size or "waiting"
     head.add_row("world", f"[bold]{report.number}[/]  [green]{blocks}[/] {report.phase}")
-    head.add_row("step", f"[bold]{report.step}[/]  epoch {report.epoch + 1}")
+    head.add_row("step", f"[bold]{report.step:,}[/]  epoch {report.epoch + 1}")
     metrics = report.metrics
     head.add_row("loss", f"{metrics['loss']:.4f}" if "loss" in metrics else "")
     head.add_row("accuracy", f"{metrics['accuracy']:.2%}" if "accuracy" in metrics else "")
@@ -96,9 +96,9 @@ def print_report(report: Report, console: Console) -> None:
     for world in report.worlds:
         planned = str(world.reason) in PLANNED
         style = "green" if planned else "red" if str(world.reason) == "loss" else "none"
-        steps = "" if world.first_step is None else f"{world.first_step} - {world.last_step}"
+        steps = "" if world.first_step is None else f"{world.first_step:,} - {world.last_step:,}"
         pause = "" if world.pause_seconds is None else f"{world.pause_seconds:.2f} s"
-        lost = "" if world.steps_lost is None else str(world.steps_lost)
+        lost = "" if world.steps_lost is None else f"{world.steps_lost:,}"
         reason = Text(str(world.reason), style=style)
         table.add_row(str(world.number), str(world.size), steps, reason, pause, lost)
     console.print(table)

@@ -69,5 +69,5 @@ async def wait_or_fail(scenario: Scenario, *, limit_seconds: float) -> None:
         report = scenario.engine.report()
         raise ScenarioError(
             f"not over after {limit_seconds:.0f} s: world {report.number} of {report.size} "
-            f"({report.phase}), step {report.step}; see build/demo/archive/logs"
+            f"({report.phase}), step {report.step:,}; see build/demo/archive/logs"
         ) from None

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spotrain.ledger.entries import (
+    BackOffEntry,
     MetricsEntry,
     NodeEntry,
     PauseEntry,
@@ -28,12 +29,12 @@ METRICS = st.builds(
     MetricsEntry,
     values=st.dictionaries(st.text(), st.floats(allow_nan=False, allow_infinity=False)),
 )
-OTHERS = [st.from_type(kind) for kind in (StayEntry, PauseEntry, NodeEntry)]
+OTHERS = [st.from_type(kind) for kind in (StayEntry, PauseEntry, BackOffEntry, NodeEntry)]
 
 
 @given(st.one_of(WORLDS, METRICS, *OTHERS))
 def test_an_entry_comes_back_from_json_as_it_was(
-    entry: WorldEntry | MetricsEntry | StayEntry | PauseEntry | NodeEntry,
+    entry: WorldEntry | MetricsEntry | StayEntry | PauseEntry | BackOffEntry | NodeEntry,
 ) -> None:
     assert from_document(json.loads(json.dumps(to_document(entry)))) == entry
 

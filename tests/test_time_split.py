@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spotrain.ledger.entries import PauseEntry, StayEntry, WorldEntry
+from spotrain.ledger.entries import BackOffEntry, PauseEntry, StayEntry, WorldEntry
 from spotrain.ledger.time_split import LostSeconds, Span, Split, ettr, split_time
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -54,12 +54,15 @@ def stay(
 
 
 def split(
-    *entries: WorldEntry | StayEntry | PauseEntry, end: float = 100, min_workers: int = 2
+    *entries: WorldEntry | StayEntry | PauseEntry | BackOffEntry,
+    end: float = 100,
+    min_workers: int = 2,
 ) -> Split:
     return split_time(
         [entry for entry in entries if isinstance(entry, WorldEntry)],
         [entry for entry in entries if isinstance(entry, StayEntry)],
         [entry for entry in entries if isinstance(entry, PauseEntry)],
+        [entry for entry in entries if isinstance(entry, BackOffEntry)],
         life=Span(START, at(end)),
         min_workers=min_workers,
     )
@@ -90,6 +93,30 @@ def test_workers_that_run_while_too_few_have_a_node_are_below_min() -> None:
 def test_enough_nodes_without_images_are_the_images_fault_though_one_worker_runs() -> None:
     found = split(stay("a", 0, 0, 10, 100), stay("b", 0, 0, 60, 100))
     assert losses(found) == {"image_pull": 60, "forming": 40}
+
+
+def test_what_waits_for_its_next_try_waits_for_no_nodes() -> None:
+    """The only worker fails at 20, is tried again at 60, and has its next node at 70."""
+    workers = stay("a", 0, 0, 0, 20), stay("b", 60, 70, 70, 100)
+    found = split(*workers, BackOffEntry(since=at(20), until=at(60)), min_workers=1)
+    assert losses(found) == {"forming": 20 + 30, "back_off": 40, "waiting_for_nodes": 10}
+
+
+def test_those_who_wait_for_a_failed_peers_next_try_back_off_with_it() -> None:
+    workers = stay("a", 0, 0, 0, 20), stay("b", 0, 0, 0, 100)
+    found = split(*workers, BackOffEntry(since=at(20), until=at(60)))
+    assert losses(found) == {"forming": 20, "back_off": 40, "below_min": 40}
+
+
+def test_who_trains_on_without_a_failed_peer_loses_nothing_to_its_back_off() -> None:
+    found = split(world(1, 0, 0, 100), BackOffEntry(since=at(20), until=at(60)))
+    assert losses(found) == {}
+
+
+def test_no_back_off_counts_while_the_job_is_suspended_or_has_ended() -> None:
+    backing_off = BackOffEntry(since=at(20), until=at(380))
+    found = split(backing_off, PauseEntry(since=at(30), until=at(90)))
+    assert losses(found) == {"waiting_for_nodes": 20, "back_off": 10 + 10}
 
 
 def test_a_pause_counts_neither_way_even_in_the_middle_of_training() -> None:
@@ -147,13 +174,15 @@ def test_an_end_that_was_never_told_reaches_no_further_than_the_next_world() -> 
     assert found.useful_seconds == 90
 
 
+AnyOf = WorldEntry | StayEntry | PauseEntry | BackOffEntry
+
 seconds = st.integers(0, 2000).map(lambda tenths: tenths / 10)
 
 
 @st.composite
-def lives(draw: st.DrawFn) -> list[WorldEntry | StayEntry | PauseEntry]:
+def lives(draw: st.DrawFn) -> list[AnyOf]:
     """Any order of events in a world's life, and stays and pauses without rhyme or reason."""
-    entries: list[WorldEntry | StayEntry | PauseEntry] = []
+    entries: list[AnyOf] = []
     moments = sorted(draw(st.lists(seconds, max_size=24)))
     step, committed = 0, 0
     for number in range(len(moments) // 4):
@@ -192,6 +221,8 @@ def lives(draw: st.DrawFn) -> list[WorldEntry | StayEntry | PauseEntry]:
         )
     for since, until in list(pairwise(sorted(draw(st.lists(seconds, max_size=4)))))[::2]:
         entries.append(PauseEntry(since=at(since), until=at(until)))
+    for since, spent in draw(st.lists(st.tuples(seconds, seconds), max_size=3)):
+        entries.append(BackOffEntry(since=at(since), until=at(since + spent)))
     return entries
 
 
@@ -200,11 +231,11 @@ def perhaps(moments: st.SearchStrategy[float]) -> st.SearchStrategy[datetime | N
 
 
 @st.composite
-def disorder(draw: st.DrawFn) -> list[WorldEntry | StayEntry | PauseEntry]:
+def disorder(draw: st.DrawFn) -> list[AnyOf]:
     """What clocks that differ can make of it: any moment may come before any other, or lack."""
     steps = st.none() | st.integers(0, 20)
     moments = perhaps(seconds)
-    entries: list[WorldEntry | StayEntry | PauseEntry] = [
+    entries: list[AnyOf] = [
         WorldEntry(
             number=number,
             size=1,
@@ -228,6 +259,8 @@ def disorder(draw: st.DrawFn) -> list[WorldEntry | StayEntry | PauseEntry]:
     ]
     for since, until in list(pairwise(sorted(draw(st.lists(seconds, max_size=4)))))[::2]:
         entries.append(PauseEntry(since=at(since), until=at(until)))
+    for since, spent in draw(st.lists(st.tuples(seconds, seconds), max_size=3)):
+        entries.append(BackOffEntry(since=at(since), until=at(since + spent)))
     return entries
 
 
@@ -243,7 +276,7 @@ def test_a_world_that_a_slower_clock_published_is_not_counted_beside_the_one_bef
 
 @given(lives() | disorder(), seconds, st.integers(1, 3))
 def test_the_causes_add_up_to_what_was_not_useful(
-    entries: list[WorldEntry | StayEntry | PauseEntry], end: float, min_workers: int
+    entries: list[AnyOf], end: float, min_workers: int
 ) -> None:
     found = split(*entries, end=end, min_workers=min_workers)
     paused = sum(

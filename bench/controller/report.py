@@ -8,7 +8,7 @@ from typing import Any
 from bench import page
 from bench.figure import GREEN, GREY, Dots, Series
 from bench.page import met
-from spotrain.controller.progress import REFRESH_SECONDS
+from spotrain.controller.model import REFRESH_SECONDS
 
 HEAD = ("what", "measured", "beside it", "ratio", "goal", "")
 

@@ -18,13 +18,14 @@ as they do for kubectl, such as on the way to a private endpoint.
 
 The answer goes to stdout and the talk to stderr. On a terminal answers are tables; `-o json`,
 `-o yaml` and `-o name` are for scripts, whose fields stay. An error is one line that says what to
-do next.
+do next. What watches or follows waits a minute and a half for a cluster that answers no more, says
+so, and goes on where it was.
 
 | exit code | means |
 | --- | --- |
 | 0 | done |
 | 1 | the job, the drill or a check (`doctor`, `checkpoints --verify`) failed |
-| 2 | wrong usage, or what was asked for cannot be |
+| 2 | wrong usage, or what was asked for cannot be; the answer cannot be written |
 | 3 | no cluster, or no right to do this in it |
 | 4 | there is no such job |
 | 5 | the name is taken, or the job has ended |

@@ -15,7 +15,7 @@ from spotrain.agent.notices import RELEASE_SECONDS, Left, Notice
 from spotrain.agent.processes import Place
 from spotrain.agent.stages import Stage
 from spotrain.agent.ways import Way, read_ways
-from spotrain.agent.worker import LEAVE_SECONDS, Worker
+from spotrain.agent.worker import LEAVE_SECONDS, LOSS_TERM_SECONDS, Worker
 from spotrain.coordinator import protocol
 
 ME = Identity(job="a/b/c", pod="me", address="127.0.0.1", grace_seconds=30)
@@ -205,6 +205,15 @@ def test_what_is_said_of_an_older_world_changes_nothing(session: Scene) -> None:
 def test_a_notice_outside_a_world_ends_the_worker_at_once(scene: Scene) -> None:
     with pytest.raises(Left):
         scene.hear(Notice())
+
+
+def test_on_notice_the_ranks_of_a_broken_world_end_soon_for_the_others_wait_until_they_have(
+    session: Scene,
+) -> None:
+    session.hear(Notice())
+    with pytest.raises(Left):
+        session.hear(protocol.Restart(world=1))
+    assert session.processes.done[-1] == f"stop within {LOSS_TERM_SECONDS:g}"
 
 
 def test_a_drained_worker_on_notice_leaves_without_its_release(session: Scene) -> None:

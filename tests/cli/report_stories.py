@@ -24,6 +24,7 @@ from spotrain.ledger.entries import (
 )
 from spotrain.ledger.job_cost import Record, job_cost
 from spotrain.ledger.prices import PriceBook, Quote
+from spotrain.ledger.suspensions import tell_suspensions
 from spotrain.ledger.time_split import Span
 
 BEGIN = datetime(2026, 8, 1, 9, 12, tzinfo=UTC)
@@ -132,7 +133,7 @@ class Life:
     def told(self, *, outcome: str = "succeeded", name: str = "resnet50-lr3", **more: Any) -> Story:
         end = at(self.minute)
         record = Record(
-            worlds=self.worlds,
+            worlds=tell_suspensions(self.worlds, self.pauses),
             stays=self.stays,
             pauses=self.pauses,
             life=Span(BEGIN, end),
@@ -215,7 +216,7 @@ def rich() -> Story:
     life.minute += 7
     life.world([(WEST, 8)], minutes=38, reason="finished")
     gap = GapEntry(
-        of="stay", since=at(96), until=at(99), message="the ends of 1 pods were not seen."
+        of="stay", since=at(96), until=at(99), message="the ends of 2 pods were not seen."
     )
     return life.told(
         facts=FACTS, metrics=life.metrics(180), checkpoints=life.checkpoints(), gaps=[gap]

@@ -155,13 +155,74 @@ def test_patterns_that_nobody_can_read_are_not_taken_for_none(
     answer.is_refused(*words, code=2, says=".spotrainignore cannot be read")
 
 
-def test_a_folder_that_cannot_hold_jobs_is_named(
-    answer: Answer, here: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "words",
+    [
+        "submit a --gpus 1 train.py",
+        "list",
+        "status a",
+        "logs a",
+        "cost",
+        "gpus",
+        "delete a",
+        "board a",
+        "explain a",
+        "drill a",
+        "report a",
+        "sweep a",
+    ],
+)
+def test_a_file_in_the_place_of_the_folder_of_jobs_is_named(
+    answer: Answer, here: Path, monkeypatch: pytest.MonkeyPatch, words: str
 ) -> None:
     (here / "file").touch()
     monkeypatch.setenv(ENV_FOLDER, str(here / "file"))
-    words = ("submit", "a", "--gpus", "1", "--local", "train.py")
-    answer.is_refused(*words, code=2, says=f"name one by {ENV_FOLDER}")
+    answer.is_refused(*words.split(), "--local", code=2, says=f"name one by {ENV_FOLDER}")
+
+
+@pytest.mark.parametrize(
+    ("folder", "says"),
+    [
+        pytest.param("file", "file: is a file; name a folder", id="file"),
+        pytest.param("file/x", "cannot be written there: Not a directory. Name", id="in-a-file"),
+        pytest.param("/proc/x", "cannot be written there: No such file or directory.", id="proc"),
+        pytest.param("long/" + "x" * 300, "shorten it", id="long"),
+        pytest.param("x" * 300 + "/a", "there: File name too long. Name a folder", id="long-above"),
+    ],
+)
+def test_a_project_that_cannot_be_written_is_told_by_its_folder(
+    answer: Answer, here: Path, folder: str, says: str
+) -> None:
+    (here / "file").touch()
+    answer.is_refused("init", folder, code=2, says=says)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        pytest.param("sweep {}.yaml lr=1 --local", "", id="sweep"),
+        pytest.param("sweep a --list {}.yaml --gpus 1 --local -- a.py", "--list ", id="list"),
+        pytest.param("submit a --gpus 1 --local --code {}.yaml a.py", "--code ", id="code"),
+    ],
+)
+@pytest.mark.parametrize("name", ["missing", "folder", "bytes", "open", "x" * 300])
+def test_a_file_of_a_sweep_is_named_in_plain_words(
+    answer: Answer, here: Path, words: str, says: str, name: str
+) -> None:
+    (here / "folder.yaml").mkdir()
+    (here / "bytes.yaml").write_bytes(b"\xff\xfe")
+    (here / "open.yaml").write_text("a: '[")
+    answer.is_refused(*words.format(name).split(), code=2, says=f"spotrain: {says}{name}.yaml: ")
+
+
+def test_no_message_has_words_of_the_operating_system_alone(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "file").touch()
+    for words in (["init", "file/x"], ["sweep", "a", "--list", "file/x", "--gpus", "1", "b.py"]):
+        with pytest.raises(SystemExit):
+            main(words)
+        assert "[Errno" not in capsys.readouterr().err
 
 
 # --- Submissions ---
@@ -175,11 +236,15 @@ def test_a_folder_that_cannot_hold_jobs_is_named(
         pytest.param(["--image", ""], "the reference of an image", id="no-image"),
         pytest.param(["--image", "a b"], "the reference of an image", id="image"),
         pytest.param(["--env", "X"], "NAME=VALUE", id="env"),
+        pytest.param(["--env", "ä b=1"], "names of variables have", id="env-name"),
+        pytest.param(["--env", "1=a"], "begin with no digit", id="env-digit"),
         pytest.param(["--budget", "nan"], "above 0", id="budget-nan"),
         pytest.param(["--budget", "inf"], "above 0", id="budget-inf"),
         pytest.param(["--budget", "-1"], "above 0", id="budget-negative"),
         pytest.param(["--pool", ""], "no pool ''", id="no-pool"),
-        pytest.param(["--code", "train.py"], "no such folder", id="code-is-a-file"),
+        pytest.param(
+            ["--code", "train.py"], "is a file, and a folder is sent", id="code-is-a-file"
+        ),
         pytest.param(["--gpus", "9" * 20], "1000", id="gpus-of-the-world"),
     ],
 )
@@ -190,6 +255,19 @@ def test_a_submission_that_nobody_can_mean_leaves_nothing(
     words = ("submit", "a", "--gpus", "1", "--local", *options, "train.py")
     answer.is_refused(*words, code=2, says=says)
     assert not (here / "shelf" / "jobs").exists()
+
+
+@pytest.mark.parametrize("given", ["1KEY=hunter2", "MY KEY=hunter2", "=hunter2"])
+def test_a_variables_value_is_never_told(
+    here: Path, given: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "train.py").touch()
+    with pytest.raises(SystemExit) as ended:
+        main(["submit", "a", "--gpus", "1", "--local", "--env", given, "train.py"])
+    said = capsys.readouterr()
+    assert (ended.value.code, said.out) == (2, "")
+    assert "--env" in said.err
+    assert "hunter2" not in said.err
 
 
 def test_a_submission_without_a_script_is_refused(answer: Answer) -> None:
@@ -218,7 +296,7 @@ def test_the_next_command_can_be_typed_as_it_stands(
     ("config", "says"),
     [
         pytest.param(None, "not found", id="missing"),
-        pytest.param("", "not the form of one", id="empty"),
+        pytest.param("", "is empty", id="empty"),
         pytest.param("- a", "not the form of one", id="list"),
         pytest.param("a: [", "cannot be read as YAML", id="no-yaml"),
         pytest.param("a: b", "it has no 'clusters'", id="another-file"),
@@ -238,6 +316,11 @@ def test_without_a_usable_kubeconfig_the_ways_out_are_named(
         (here / "nowhere").write_text(config)
     answer.is_refused("list", code=3, says=says)
     answer.is_refused("list", code=3, says="--local")
+
+
+def test_a_folder_in_the_place_of_a_kubeconfig_is_told(answer: Answer, here: Path) -> None:
+    (here / "nowhere").mkdir()
+    answer.is_refused("list", code=3, says="nowhere is a folder, and a file is needed")
 
 
 def program(command: str, *arguments: str, version: str = "v1") -> str:
@@ -298,6 +381,34 @@ def test_an_output_that_is_closed_is_no_fault(closed: int) -> None:
     assert ended.returncode == 0
     assert ended.stdout == ""
     assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(("init", "project"), id="at-its-end"),
+        pytest.param(("--help",), id="help"),
+        pytest.param(("list", "--local", "-o", "json"), id="json"),
+    ],
+)
+def test_a_disk_that_is_full_is_told_and_no_fault_of_the_program(words: tuple[str, ...]) -> None:
+    with open("/dev/full", "w") as full:
+        ended = spotrain(*words, stdout=full, stderr=subprocess.PIPE, env=environment())
+    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
+    assert "cannot write the output: No space left on device" in ended.stderr
+
+
+def test_what_nobody_can_be_told_keeps_no_answer_back() -> None:
+    with open("/dev/full", "w") as full:
+        ended = spotrain("list", "--local", stdout=subprocess.PIPE, stderr=full, env=environment())
+    assert ended.returncode == 0
+
+
+def test_a_letter_that_the_output_lacks_is_spelled_out(here: Path) -> None:
+    plain = environment(PYTHONIOENCODING="ascii")
+    ended = spotrain("init", "ä/b", capture_output=True, env=plain)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert r"\xe4/b" in ended.stdout
 
 
 PLAYED = ("simulate", "--trace", "trace.csv", "--nodes", "4")

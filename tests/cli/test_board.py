@@ -225,6 +225,16 @@ def test_no_name_leads_out_of_the_folder_and_no_size_fills_the_disk(
     assert capsys.readouterr().err.count("left out") == 2
 
 
+def test_files_in_a_bucket_are_told_of_once_and_nobody_is_asked_for_them(
+    mirror: EventMirror, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = Hostile(EventFile(path="0.tfevents", size=10))
+    for _ in range(2):
+        assert not mirror.update(asked, "digits", "gs://team/digits")
+    assert mirror.count == 0
+    assert capsys.readouterr().err.count("tensorboard --logdir gs://team/digits") == 1
+
+
 @contextlib.contextmanager
 def full_disk(most: int) -> Iterator[None]:
     """No file of this process grows beyond so many bytes: what fits is written, then it fails."""

@@ -140,7 +140,7 @@ def test_what_nobody_counted_is_said_and_is_not_nothing(archive: Archive) -> Non
     assert document_of(found.jobs[0])["traffic"]["usd"] is None
     assert "nobody counted" in shown(draw(found.jobs[0]))
     assert found.notes == (
-        "What 1 of 1 pods read from and wrote to the shared volume is not known, so what that "
+        "What 1 of 1 pod read from and wrote to the shared volume is not known, so what that "
         "cost is not in it.",
     )
 

@@ -49,6 +49,32 @@ def test_people_read_the_fix_below_what_was_found(
     assert "Next: aws iam create-service-linked-role" in lines[found + 1]
 
 
+@pytest.mark.parametrize(
+    ("findings", "names"), [([WELL, WORSE], []), ([WELL, WORSE, WORST], ["spot role"])]
+)
+def test_a_script_is_told_the_names_of_what_fails(
+    findings: list[Finding],
+    names: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(doctor, "_here", lambda: findings)
+    with pytest.raises(SystemExit):
+        main(["doctor", "--local", "-o", "name"])
+    assert capsys.readouterr().out.splitlines() == names
+
+
+def test_what_fails_is_summed_up_with_what_to_type_next(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(doctor, "_here", lambda: [WELL, WORSE, WORST])
+    with pytest.raises(SystemExit):
+        main(["doctor", "--local"])
+    said = capsys.readouterr().err
+    assert said.startswith("1 of 3 checks failed: spot role. Next: ")
+    assert said.endswith("spotrain doctor --local\n")
+
+
 def test_this_machine_is_really_looked_at(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["doctor", "--local", "-o", "json"])

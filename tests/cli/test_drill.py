@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from spotrain import contract
 from spotrain.cli.cluster import Cluster
 from spotrain.cli.drill_cluster import InCluster
-from spotrain.cli.drill_plan import Strike, parse_manners, plan_strike, steady_world
-from spotrain.cli.drill_verdict import Limits, Outcome, goes_on, is_whole, worlds_ended
+from spotrain.cli.drill_plan import Strike, parse_manners, plan_strike, steady_world, unsteady
+from spotrain.cli.drill_verdict import Limits, Outcome, goes_on, is_whole, missing, worlds_ended
 from spotrain.cli.drilling import Check, Drill, nothing_to_check
 from spotrain.cli.errors import CONFLICT, NO_CLUSTER, NOT_FOUND, UserError
 from spotrain.cli.job_view import JobView, view
@@ -157,6 +157,7 @@ def test_only_a_worker_that_runs_is_hit(
         pytest.param(seen(), "forms a world", id="no-world"),
         pytest.param(seen(ended()), "forms a world", id="between-two-worlds"),
         pytest.param(seen(world(first_step_at=None)), "no step", id="no-step-yet"),
+        pytest.param(seen(ended(), world(2, size=1)), "world of 1 until it grows to 2", id="small"),
         pytest.param(seen(world(), suspend=True), "Stopping", id="suspended"),
         pytest.param(seen(world(), minReplicas=5, maxReplicas=2), "only a job", id="bad-spec"),
     ],
@@ -213,6 +214,46 @@ def test_training_goes_on_once_the_ledger_has_the_price_of_the_change() -> None:
     assert not goes_on(seen(world(1)), 1)
     assert not goes_on(seen(ended(1, pause=None), world(2, first_step_at=None)), 1)
     assert goes_on(seen(ended(1), world(2, size=1)), 1)
+
+
+@pytest.mark.parametrize(
+    ("found", "says"),
+    [
+        pytest.param(
+            seen(world(1)), "nobody has seen digits-worker-2 leave it yet", id="not-even-hit"
+        ),
+        pytest.param(
+            seen(ended(1, pause=None), ready=1),
+            "has ended by notice and no other one was formed; 1 of 2 workers ready",
+            id="no-world",
+        ),
+        pytest.param(
+            seen(ended(1, pause=None), world(2, size=1, first_step_at=None)),
+            "and world 2 of 1 worker has done no step",
+            id="no-step",
+        ),
+        pytest.param(
+            seen(ended(1), world(2, size=1), ready=1),
+            "and world 2 of 1 worker trains; the job has 1 of 2 workers ready",
+            id="a-worker-is-missing",
+        ),
+        pytest.param(
+            seen(ended(1), world(2, size=1)),
+            "the job trains in a world of 1 until it grows to 2",
+            id="back-but-not-in-the-world",
+        ),
+        pytest.param(seen(ended(1), world(2)), "only now", id="too-late"),
+    ],
+)
+def test_what_was_awaited_when_the_time_was_over_is_told_and_what_had_come(
+    found: JobView, says: str
+) -> None:
+    assert says in missing(found, strike(Manner.NOTICE), world(1))
+
+
+def test_a_job_whose_worlds_may_only_have_some_sizes_waits_for_no_other() -> None:
+    sizes = {"allowedReplicas": [1]}
+    assert not unsteady(seen(world(size=1), elastic=sizes))
 
 
 def test_worlds_before_the_interruption_and_the_one_after_are_not_part_of_it() -> None:

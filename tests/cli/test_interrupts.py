@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from spotrain.cli.errors import UserError
+from spotrain.cli.interrupts import told
+from spotrain.cli.pipes import Unwritten
 from tests.cli.stalling_server import ARCHIVE, PLATFORM, SENDING, WHO, stalling_server
 from tests.cli.terminal import CTRL_C, terminal
 
@@ -22,6 +25,7 @@ SUBMIT = ("submit", "exp1", "--gpus", "1", "--gpu-type", "t4", "--", "train.py")
 def test_before_the_job_is_sent_ctrl_c_leaves_none(
     moment: str, options: tuple[str, ...], tmp_path: Path
 ) -> None:
+    (tmp_path / "train.py").touch()
     words = (*SUBMIT[:2], *options, *SUBMIT[2:])
     with (
         stalling_server(moment, tmp_path) as (server, environment),
@@ -64,3 +68,10 @@ def test_a_second_ctrl_c_waits_for_no_answer_and_says_what_is_not_known(tmp_path
         assert shown.read_to_end() == 130
     assert "spotrain list tells" in " ".join(shown.text.split())
     assert "Traceback" not in shown.text
+
+
+def test_an_answer_that_cannot_be_written_says_what_it_leaves() -> None:
+    full = Unwritten("cannot write the output: No space left on device.")
+    said = r"No space left on device\. exp1 goes on\."
+    with pytest.raises(UserError, match=said), told("exp1 goes on."):
+        raise full

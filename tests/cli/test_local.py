@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import sys
 import time
@@ -19,8 +20,8 @@ from hypothesis import strategies as st
 from spotrain import contract
 from spotrain.archive.errors import NotFound
 from spotrain.archive.folder import Folder
-from spotrain.cli.checkpoints import output_of
 from spotrain.cli.errors import CONFLICT, UserError
+from spotrain.cli.job_output import output_of
 from spotrain.cli.job_view import JobView, view
 from spotrain.cli.local_jobs import ENV_FOLDER, LocalJobs, own_shelf, seen
 from spotrain.cli.local_run import make_settings, run_here
@@ -118,16 +119,52 @@ def test_a_job_goes_through_its_life_by_the_verbs(
     assert "Running" in capsys.readouterr().out
     assert typed("scale", "digits", "--gpus", "2") == 0
     until(jobs, "digits", is_ready(2))
+    assert typed("scale", "digits", "--gpus", "2") == 0
+    assert "digits is to have 2 workers already: nothing to do." in capsys.readouterr().out
     assert typed("stop", "digits") == 0
     until(jobs, "digits", lambda seen: seen.state == SUSPENDED)
+    assert typed("stop", "digits") == 0
+    assert "digits is stopped already: nothing to do." in capsys.readouterr().out
     assert typed("resume", "digits") == 0
     assert "spotrain status digits --watch --local" in capsys.readouterr().out
     until(jobs, "digits", is_ready(2))
+    assert typed("resume", "digits") == 0
+    assert "digits is not stopped: nothing to do." in capsys.readouterr().out
     assert typed("describe", "digits") == 0
     assert "EnoughWorkers" in capsys.readouterr().out
     assert typed("delete", "digits") == 0
     until_gone(jobs, "digits")
     assert not shelf.jobs()
+
+
+@pytest.mark.parametrize("what", ["root", "job"])
+def test_workers_end_when_the_folder_of_their_job_is_removed(
+    jobs: LocalJobs, shelf: Shelf, what: str
+) -> None:
+    """Nobody can see or end the job by a verb any more, and nobody would see its GPUs taken."""
+    script = f"{WAIT}  # {shelf.root}"  # to be told from all others of this machine
+    jobs.create(waiting_job(script=script))
+    until(jobs, "digits", is_ready(1))
+    until_spoken(shelf, "digits")
+    assert processes_of(script)
+    stored = shelf.find("digits")
+    engine = engine_of(shelf, "digits")
+    with stored.folder.joinpath("story.log").open() as story:
+        shutil.rmtree(shelf.root if what == "root" else stored.folder)
+        os.waitpid(engine, 0)  # a child of whoever made the job
+        *_, last = story.read().splitlines()
+    assert f"{stored.folder} was removed while digits ran" in last
+    assert not processes_of(script)
+    assert not shelf.archive.exists() or what == "job"
+
+
+def processes_of(script: str) -> list[str]:
+    """Commands of all that run it."""
+    commands = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            commands.append(path.read_bytes().decode(errors="replace"))
+    return [command for command in commands if script in command]
 
 
 def test_a_submitted_script_runs_and_succeeds(
@@ -158,10 +195,19 @@ def test_a_job_whose_process_was_killed_is_seen_as_interrupted_and_goes_on_when_
     os.kill(engine_of(shelf, "digits"), signal.SIGKILL)
     lost = until(jobs, "digits", lambda seen: seen.state == "Interrupted")
     assert lost.status.workers.ready == 0
+    assert lost.status.offer is None
+    assert lost.status.ledger
+    assert all(stay.ended_at for stay in lost.status.ledger.stays)
     assert lost.why
+    assert lost.why.last_transition_time
+    assert lost.why.last_transition_time > lost.created_at
     assert "spotrain resume digits --local" in lost.why.message
     assert typed("resume", "digits") == 0
-    until(jobs, "digits", is_ready(1))
+    back = until(jobs, "digits", is_ready(1))
+    assert back.status.ledger
+    assert back.status.ledger.stays[0] == lost.status.ledger.stays[0]
+    (pause,) = back.status.ledger.pauses
+    assert (pause.since, pause.until is None) == (lost.status.ledger.pauses[0].since, False)
 
 
 def test_a_name_is_taken_once_and_free_again_after_its_job_is_deleted(jobs: LocalJobs) -> None:
@@ -294,6 +340,9 @@ def test_a_job_that_stands_still_is_explained_with_the_way_on(
     told = explained(typed, capsys)
     assert [cause["reason"] for cause in told["causes"]] == ["NoProcess"]
     assert told["next"] == "spotrain resume digits --local"
+    assert typed("stop", "digits") == 0
+    said = explained(typed, capsys)["explanation"]
+    assert "Its nodes went with the process that ran it." in said
     assert typed("explain", "digit") == 4
     assert "Did you mean digits?" in capsys.readouterr().err
 

@@ -1,6 +1,8 @@
 """Whose lines `logs` shows, where a job has had the name before."""
 
+import json
 from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +18,7 @@ from spotrain.cli import local_archive, logs
 from spotrain.cli.local_archive import LocalArchive
 from spotrain.cli.local_jobs import ENV_FOLDER, own_shelf
 from spotrain.cli.local_run import make_settings
+from spotrain.controller.status import SUCCEEDED
 from spotrain.kinds import Object
 from spotrain.local.shelf import Shelf
 from tests.cli.documents import job
@@ -84,3 +87,23 @@ def test_following_ends_with_the_job_though_another_of_its_name_is_run(
     with shelf.find("digits").running():
         followed = LocalArchive(shelf).logs("digits", OLD, follow=True)
         assert [line.line for line in followed] == ["the old one"]
+
+
+def test_of_a_job_that_has_just_ended_the_last_lines_are_waited_for(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What runs it tells first that it has ended, and then writes down what is left."""
+    stored = shelf.find("digits")
+    keep(shelf, stored.document(), "the first line")
+    over = {"type": SUCCEEDED, "status": "True", "reason": "Done", "message": ""}
+    stored.status_file.write_text(json.dumps({"conditions": [over]}))
+    with ExitStack() as engine:
+        engine.enter_context(stored.running())
+
+        def end() -> None:
+            keep(shelf, stored.spec(), "the last line")
+            engine.close()
+
+        monkeypatch.setattr(local_archive, "time", instead_of_sleeping(end))
+        lines = LocalArchive(shelf).logs("digits", stored.uid)
+        assert [line.line for line in lines] == ["the first line", "the last line"]

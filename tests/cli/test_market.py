@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from spotrain import contract
 from spotrain.cli.gpus import tabulate
@@ -63,3 +64,21 @@ def test_without_a_fresh_price_that_of_the_platform_stands_and_is_marked(
     assert (found.usd_now, found.is_told) == (0.125, False)
     show(tabulate([found]))
     assert "0.125*" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("width", "titles"),
+    [
+        pytest.param(80, "gpu pool zones a node now free at most $ now $ list", id="all"),
+        pytest.param(50, "gpu pool zones now free at most $ now", id="narrow"),
+    ],
+)
+def test_no_number_is_cut_off_in_a_narrow_terminal(width: int, titles: str) -> None:
+    console = Console(width=width, color_system=None)
+    with console.capture() as captured:
+        console.print(tabulate([seen()]))
+    lines = captured.get().splitlines()
+    assert " ".join(lines[1].split()) == titles
+    assert max(map(len, lines)) <= width
+    assert "64" in lines[3].split()
+    assert "0.125*" in lines[3].split()

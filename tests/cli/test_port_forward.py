@@ -12,7 +12,8 @@ from pathlib import Path
 from lightkube.config.kubeconfig import KubeConfig, SingleConfig
 from websockets.asyncio.server import ServerConnection, serve
 
-from spotrain.cli.port_forward import PROTOCOL, PortForward, private_listener
+from spotrain.cli.listeners import private_listener
+from spotrain.cli.port_forward import PROTOCOL, PortForward
 
 SECONDS = 60.0
 GIVEN_UP_SECONDS = 12.0

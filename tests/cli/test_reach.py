@@ -14,12 +14,14 @@ import pytest
 import yaml
 
 from spotrain import contract
+from spotrain.cli import outages
 from spotrain.cli.job_rows import COLUMNS
 from spotrain.cli.main import main
 from spotrain.cli.reach import address_of
 from spotrain.controller import states
 from tests.cli.documents import job
 from tests.cli.stalling_server import CREATED, stalling_server
+from tests.cli.way import way_to
 
 SECRET = "hunter2"
 
@@ -149,6 +151,8 @@ def test_what_is_no_watch_is_not_taken_for_credentials_that_have_expired(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Whatever stands in front of the API server may answer in its place."""
+    monkeypatch.setattr(outages, "AWAY_SECONDS", 0.0)
+    monkeypatch.setattr(outages, "PAUSE_SECONDS", 0.0)
     with stalling_server("", tmp_path) as (server, environment):
         made = job("digits")
         server.jobs.append({**made, "metadata": {**made["metadata"], "creationTimestamp": CREATED}})
@@ -226,6 +230,7 @@ def server_with(documents: Sequence[dict[str, Any]], watched: Watched) -> Iterat
         yield f"http://127.0.0.1:{server.server_address[1]}"
     finally:
         server.shutdown()
+        server.server_close()
 
 
 def leaves(handler: BaseHTTPRequestHandler, server: ThreadingHTTPServer, _earlier: int) -> None:
@@ -237,12 +242,14 @@ def leaves(handler: BaseHTTPRequestHandler, server: ThreadingHTTPServer, _earlie
 
 
 @pytest.mark.parametrize("words", ["list --watch", "status digits --watch"])
-def test_a_server_that_goes_in_the_middle_of_a_watch_ends_it_in_one_line(
+def test_a_server_that_goes_in_the_middle_of_a_watch_and_stays_away_ends_it_in_one_line(
     words: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.setattr(outages, "AWAY_SECONDS", 0.0)
+    monkeypatch.setattr(outages, "PAUSE_SECONDS", 0.0)
     with server_with([present()], leaves) as address:
         write_kubeconfig(tmp_path, monkeypatch, server=address, user={"token": "some"})
         with pytest.raises(SystemExit) as ended:
@@ -250,8 +257,41 @@ def test_a_server_that_goes_in_the_middle_of_a_watch_ends_it_in_one_line(
     said = capsys.readouterr()
     assert ended.value.code == 3
     assert "digits" in said.out
-    assert said.err.startswith(f"spotrain: the cluster at {address} cannot be reached")
-    assert said.err.count("\n") == 1
+    waits, ends = said.err.splitlines()
+    assert waits == "the cluster does not answer; waiting for it, 0 s at most."
+    assert ends.startswith(f"spotrain: the cluster at {address} cannot be reached")
+
+
+@pytest.mark.parametrize("words", ["status digits --watch", "sweep digits --follow"])
+def test_a_server_that_is_back_in_a_moment_is_waited_for_and_the_job_followed_to_its_end(
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Every connection ends while nothing happens, the next ones too, and meanwhile the job."""
+    conditions = [{"type": states.SUCCEEDED, "status": "True", "lastTransitionTime": CREATED}]
+    ended = present(state=states.SUCCEEDED, conditions=conditions)
+    is_over = Event()
+
+    def loses_the_way(*_: object) -> None:
+        way.cut(refusals=2)
+        is_over.wait(30)
+
+    monkeypatch.setattr(outages, "PAUSE_SECONDS", 0.01)
+    with (
+        server_with([present(state=states.RUNNING), ended], loses_the_way) as address,
+        way_to(int(address.rpartition(":")[2])) as way,
+    ):
+        server = f"http://127.0.0.1:{way.port}"
+        write_kubeconfig(tmp_path, monkeypatch, server=server, user={"token": "some"})
+        with pytest.raises(SystemExit) as exited:
+            main(words.split())
+        is_over.set()
+    said = capsys.readouterr()
+    assert exited.value.code == 0
+    assert states.SUCCEEDED in said.out
+    assert said.err.count("the cluster does not answer; waiting for it, 90 s at most.") == 1
 
 
 @pytest.mark.parametrize(
@@ -268,6 +308,8 @@ def test_what_a_watch_that_fell_silent_has_kept_back_is_found_by_listing(
     """The way to the server is lost without a word, and the job ends; the list of all jobs has no
     end of its own, and is followed until the server leaves."""
     monkeypatch.setattr("spotrain.cli.cluster.SILENT_SECONDS", 0.2)
+    monkeypatch.setattr(outages, "AWAY_SECONDS", 0.0)
+    monkeypatch.setattr(outages, "PAUSE_SECONDS", 0.0)
     is_over = Event()
 
     def falls_silent(

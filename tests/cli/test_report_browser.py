@@ -192,6 +192,20 @@ def test_every_world_and_mark_can_be_pointed_at(shown: Shown) -> None:
     assert missed in ([], [title for title in missed if title.startswith("World 4,")])
 
 
+def test_no_mark_sticks_out_of_its_plot(shown: Shown) -> None:
+    """The last ones are at the very end of the time that is shown."""
+    shown.open("rich")
+    outside = """
+    () => [...document.querySelectorAll('.canvas .mark use')].map(mark => {
+      const box = mark.getBoundingClientRect();
+      const plot = mark.closest('.plot').getBoundingClientRect();
+      return [box.left - plot.left, plot.right - box.right];
+    }).filter(([left, right]) => left < 0 || right < 0)
+    """
+    assert shown.page.locator(".canvas .mark use").count() > 5
+    assert shown.page.evaluate(outside) == []
+
+
 def test_a_page_without_styles_would_be_noticed(shown: Shown) -> None:
     """The policy allows the page's own style by its hash: one wrong byte, and there is none."""
     shown.open("tiny")

@@ -19,6 +19,7 @@ from spotrain.cli.report_page.tables import time_shares
 from spotrain.cli.report_page.timeline import LEAST_WIDTH, TOP, draw_timeline
 from spotrain.cli.report_page.verdict import judge
 from spotrain.ledger.entries import MetricsEntry
+from spotrain.ledger.job_cost import Hours
 from spotrain.ledger.time_split import Span
 from tests.cli.report_stories import BEGIN, STORIES, at, empty, hostile, long, rich, tiny
 
@@ -104,6 +105,27 @@ def test_without_prices_the_verdict_names_no_dollars() -> None:
     assert [figure.word for figure in verdict.figures][:2] == ["ETTR", "goodput"]
 
 
+def test_a_suspended_job_is_not_said_to_be_in_progress() -> None:
+    story = replace(
+        rich(), job=replace(rich().job, outcome="", ended_at=None), present_state="suspended"
+    )
+    assert judge(story).sentence.endswith("; it is suspended now.")
+    page = render(story)
+    assert 'class="state open">suspended<' in page
+    assert "in progress" not in page
+
+
+def test_a_machine_without_gpus_is_paid_for_by_the_node_hour_alone() -> None:
+    cost = tiny().cost
+    lines = [replace(each, amount=replace(each.amount, gpu_hours=0.0)) for each in cost.lines]
+    none = Hours(useful=0.0, lost=0.0, boot=0.0, idle=0.0)
+    amount = replace(cost.amount, gpu_hours=0.0)
+    story = replace(tiny(), cost=replace(cost, lines=tuple(lines), amount=amount, gpu_hours=none))
+    page = render(story)
+    assert "node hours held" in page
+    assert not re.search(r"\bGPU (h|hours)\b", page)
+
+
 def test_a_job_that_waits_says_so() -> None:
     assert judge(empty()).sentence == (
         "It has been there for 4 min; no world of it was formed yet."
@@ -139,7 +161,8 @@ def test_what_ended_each_world_is_marked_the_gravest_on_top() -> None:
     assert [(lane.word, len(lane.marks)) for lane in lanes] == [
         ("loss", 1),
         ("failure", 1),
-        ("notice", 2),
+        ("notice", 1),
+        ("suspended", 1),
         ("growth", 1),
         ("finished", 1),
         ("checkpoint", 3),

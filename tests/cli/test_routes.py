@@ -19,7 +19,8 @@ from websockets.http11 import Request, Response
 from spotrain.cli.cluster import connected
 from spotrain.cli.errors import UserError
 from spotrain.cli.kubeconfig import read_config
-from spotrain.cli.port_forward import DATA, PORT_BYTES, PROTOCOL, PortForward, private_listener
+from spotrain.cli.listeners import private_listener
+from spotrain.cli.port_forward import DATA, PORT_BYTES, PROTOCOL, PortForward
 from spotrain.controller import certificates
 from spotrain.controller.certificates import SERVER_NAMES
 from spotrain.controller.trust import load

@@ -8,7 +8,7 @@ import pytest
 from spotrain import contract
 from spotrain.cli.errors import CONFLICT, UserError
 from spotrain.cli.job_view import JobView, view
-from spotrain.cli.scale import plan_scale
+from spotrain.cli.scale import changes, plan_scale
 from spotrain.job import Pool
 from spotrain.local.pools import pool_of
 from tests.cli.documents import job
@@ -74,3 +74,12 @@ def test_a_job_that_has_ended_keeps_its_size() -> None:
     with pytest.raises(UserError, match="any more") as refused:
         planned(seen(status=ended), 3)
     assert refused.value.exit_code == CONFLICT
+
+
+def test_the_size_that_it_has_changes_nothing() -> None:
+    scene = seen()
+    assert scene.job
+    same = plan_scale(scene, gpus=scene.job.replicas, min_gpus=None)
+    assert not changes(scene.job, same)
+    assert changes(scene.job, plan_scale(scene, gpus=scene.job.replicas, min_gpus=1))
+    assert changes(scene.job, plan_scale(scene, gpus=scene.job.replicas + 1, min_gpus=None))

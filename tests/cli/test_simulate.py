@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from spotrain.cli.main import main
+from spotrain.cli.output import CUT_OFF
 
 TRACES = Path(__file__).parents[2] / "bench/traces"
 P3 = str(TRACES / "bamboo-p3.csv")
@@ -66,12 +67,78 @@ def test_every_published_format_is_read(tmp_path: Path, capsys: pytest.CaptureFi
         pytest.param(b"\xff\xfe\x00", (), "is no text", id="no text"),
         pytest.param(b"MIT License\n", (), "it begins with 'MIT License'", id="no trace"),
         pytest.param(b"0,0\n1000,0\n2000,1\n", (), "no nodes at any time", id="no nodes"),
-        pytest.param(b"0,1\n1000,2\n", ("--discount", "7"), "discount is 7", id="discount"),
-        pytest.param(b"0,1\n1000,2\n", ("--price", "-1"), "price is -1", id="price"),
-        pytest.param(b"0,1\n1000,2\n", ("--hours", "0"), "above 0", id="hours"),
-        pytest.param(b"0,1\n1000,2\n", ("--interval", "0"), "interval_seconds is 0", id="interval"),
-        pytest.param(b"0,1\n1000,2\n", ("--pause", "-1"), "pause_seconds is -1", id="pause"),
-        pytest.param(b"0,1\n1000,2\n", ("--unnoticed", "2"), "unnoticed is 2", id="share"),
+        pytest.param(
+            b"0,1\n1000,2\n",
+            ("--discount", "7"),
+            "--discount 7: give a number from 0 to 1.",
+            id="discount",
+        ),
+        pytest.param(
+            b"0,1\n1000,2\n",
+            ("--price", "-1"),
+            "--price -1: give a number from 0 to 1000.",
+            id="price",
+        ),
+        pytest.param(
+            b"0,1\n1000,2\n",
+            ("--price", "nan"),
+            "--price nan: give a number from 0 to",
+            id="price-nan",
+        ),
+        pytest.param(
+            b"0,1\n1000,2\n",
+            ("--price", "1e300"),
+            "--price 1e300: give a number from 0 to",
+            id="price-of-all",
+        ),
+        pytest.param(
+            b"0,1\n1000,2\n",
+            ("--hours", "0"),
+            "--hours 0: give a number from 0.1 to 1000000.",
+            id="hours",
+        ),
+        pytest.param(
+            b"0,1\n1000,2\n",
+            ("--interval", "0"),
+            "--interval 0: give a number from 1 to",
+            id="interval",
+        ),
+        pytest.param(
+            b"0,1\n1000,2\n",
+            ("--interval", "inf"),
+            "--interval inf: give a number from 1 to",
+            id="interval-inf",
+        ),
+        pytest.param(
+            b"0,1\n1000,2\n",
+            ("--pause", "-1"),
+            "--pause -1: give a number from 0 to 86400.",
+            id="pause",
+        ),
+        pytest.param(
+            b"0,1\n1000,2\n",
+            ("--save", "-1"),
+            "--save -1: give a number from 0 to 86400.",
+            id="save",
+        ),
+        pytest.param(
+            b"0,1\n1000,2\n",
+            ("--unnoticed", "2"),
+            "--unnoticed 2: give a number from 0 to 1.",
+            id="share",
+        ),
+        pytest.param(
+            b"0,1\n1000,2\n",
+            ("--nodes", "0"),
+            "--nodes 0: give a whole number from 1 to 100000.",
+            id="nodes",
+        ),
+        pytest.param(
+            b"0,1\n1000,2\n",
+            ("--nodes", "1000000000"),
+            "--nodes 1000000000: give a whole number from 1 to",
+            id="nodes-of-all",
+        ),
     ],
 )
 def test_bad_input_is_told_in_one_line(
@@ -89,3 +156,15 @@ def test_bad_input_is_told_in_one_line(
     assert said.out == ""
     assert words in said.err
     assert said.err.count("\n") == 1
+
+
+def test_no_figure_is_cut_off_however_large(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "trace.csv"
+    path.write_bytes(b"0,4\n3600000,2\n7200000,4\n36000000,4\n")
+    assert run("--trace", str(path), "--nodes", "100000", "--price", "1000") == 0
+    shown = capsys.readouterr().out
+    assert "$285,000,000.00" in shown
+    assert CUT_OFF not in shown
+    assert max(map(len, shown.splitlines())) <= 80

@@ -7,9 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 import yaml
+from rich.console import Console
 
+from spotrain import contract
+from spotrain.cli import output, sweep_watch
 from spotrain.cli.errors import UserError
+from spotrain.cli.job_output import output_of
 from spotrain.cli.job_view import view
 from spotrain.cli.main import load_verb, main
 from spotrain.cli.sweep_acts import ORDER, TAKEN, Words, sort_words
@@ -66,6 +71,18 @@ def test_a_dry_run_writes_every_job_and_sends_none(
     ]
     assert {each["spec"]["sweep"]["atMost"] for each in documents} == {2}
     assert len({each["metadata"]["name"] for each in documents}) == 4
+
+
+def test_an_output_that_is_given_is_no_two_jobs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Or one would restore what the other has saved."""
+    with stalling_server("", tmp_path) as (_, environment):
+        words = (*GRID, "--env", f"{contract.ENV_OUTPUT}=gs://team/exp1", "--dry-run", *SCRIPT)
+        assert types(*words, environment=environment, monkeypatch=monkeypatch) == 0
+    for document in yaml.safe_load_all(capsys.readouterr().out):
+        name = document["metadata"]["name"]
+        assert output_of(document, name) == f"gs://team/{name}"
 
 
 @pytest.mark.parametrize(
@@ -201,10 +218,10 @@ def test_a_refusal_amid_a_sweep_says_how_far_it_came(
     assert told.count("\n") == 1
 
 
-def fill_server(server: StallingServer) -> list[str]:
+def fill_server(server: StallingServer, *, suspend: bool = False) -> list[str]:
     """With the jobs of a sweep of four; returns their names."""
     tries = [{"n": str(number)} for number in range(4)]
-    planned = members("exp1", tries, lambda name, _values: job(name), at_most=None)
+    planned = members("exp1", tries, lambda name, _: job(name, suspend=suspend), at_most=None)
     server.jobs = [each.document for each in planned]
     return [each.name for each in planned]
 
@@ -244,7 +261,7 @@ def test_a_job_that_somebody_removed_meanwhile_keeps_no_other_from_a_change(
     option: str, request_: str, told: str, tmp_path: Path
 ) -> None:
     with stalling_server("", tmp_path) as (server, environment):
-        names = fill_server(server)
+        names = fill_server(server, suspend=option == "--resume")
         server.stalls_at = f"{request_} {names[0]}"
         around = {**os.environ, **environment}
         with terminal("sweep", "exp1", option, folder=tmp_path, environment=around) as shown:
@@ -263,7 +280,8 @@ def test_a_dry_run_of_a_change_names_the_jobs_and_touches_none(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with stalling_server("", tmp_path) as (server, environment):
-        names, before = fill_server(server), copy.deepcopy(server.jobs)
+        names = fill_server(server, suspend=option == "--resume")
+        before = copy.deepcopy(server.jobs)
         words = ("sweep", "exp1", option, "--dry-run")
         assert types(*words, environment=environment, monkeypatch=monkeypatch) == 0
         assert server.jobs == before
@@ -271,6 +289,25 @@ def test_a_dry_run_of_a_change_names_the_jobs_and_touches_none(
     assert [line.split()[-1] for line in told.out.splitlines()] == names
     assert all(line.startswith("would ") for line in told.out.splitlines())
     assert "4 jobs of sweep exp1; nothing was done." in told.err
+
+
+@pytest.mark.parametrize(
+    ("option", "suspend", "past"), [("--stop", True, "stopped"), ("--resume", False, "resumed")]
+)
+def test_a_sweep_that_is_so_already_is_left_alone(
+    option: str,
+    suspend: bool,
+    past: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with stalling_server("", tmp_path) as (server, environment):
+        names = fill_server(server, suspend=suspend)
+        server.refuses = f"PATCH {names[0]}"
+        assert types("sweep", "exp1", option, environment=environment, monkeypatch=monkeypatch) == 0
+    told = capsys.readouterr().out
+    assert told.startswith(f"no job of sweep exp1 is still to be {past}: nothing to do.")
 
 
 def test_a_name_and_a_limit_change_the_limit_of_the_jobs_that_have_not_ended(
@@ -328,5 +365,39 @@ def test_a_table_of_many_metrics_fits_a_terminal_and_begins_with_the_one_it_is_s
     text = captured.get()
     assert max(map(len, text.splitlines())) <= 80
     assert "0.125" in text
-    assert json.loads(json.dumps(results[0].summary()))["metrics"] == many
+    assert json.loads(json.dumps(results[0].summary(results[0].seen.created_at)))["metrics"] == many
     assert headline("exp1", results) == "exp1: 3 jobs, 3 Running"
+
+
+def in_state(name: str, state: str, **status: Any) -> Result:
+    return Result(view(job(name, status={"state": state, **status})), {"lr": "0.1"})
+
+
+def test_where_nobody_looks_each_change_of_a_state_is_a_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    changes = [
+        [in_state("a", "Pending"), in_state("b", "Pending")],
+        [in_state("a", "Pending"), in_state("b", "Pending")],  # a step, or a dollar more
+        [in_state("a", "Running"), in_state("b", "Pending")],
+        [in_state("a", "Running")],
+        [in_state("a", "Failed", conditions=[{"type": "Failed", "status": "True"}])],
+    ]
+    with pytest.raises(typer.Exit):
+        sweep_watch.follow("exp1", changes, sort="", local=True)
+    shown = capsys.readouterr()
+    assert shown.out.splitlines()[:5] == [
+        "exp1: 2 jobs, 2 Pending",
+        "a (lr=0.1): Running",
+        "exp1: 2 jobs, 1 Running, 1 Pending",
+        "b (lr=0.1): deleted",
+        "exp1: 1 job, 1 Running",
+    ]
+    assert shown.err.endswith("Next: spotrain explain a --local\n")
+
+
+def test_on_a_terminal_a_line_goes_on_while_nothing_changes() -> None:
+    found = [in_state("a", "Running")]
+    drawn = sweep_watch.draw("exp1", found, "", quiet_seconds=200)
+    shown = output.drawn(drawn, Console(width=80))
+    assert shown.splitlines()[-1] == "exp1: 1 job, 1 Running; last change 3 min ago"

@@ -126,6 +126,29 @@ def test_each_job_of_a_file_has_a_folder_of_its_own_for_results() -> None:
     assert container["args"][2] == "/mnt/efs/output/digits", "the template stays as it is"
 
 
+@pytest.mark.parametrize(
+    ("given", "own"),
+    [
+        ("/mnt/efs/output/digits", "/mnt/efs/output/digits-1"),
+        ("gs://team/runs/digits/", "gs://team/runs/digits-1"),
+        ("gs://digits", "gs://digits/digits-1"),
+        ("s3://team/runs", "s3://team/runs/digits-1"),
+        ("s3://team/{name}/out", "s3://team/digits-1/out"),
+    ],
+)
+def test_no_two_jobs_of_a_sweep_have_one_output(given: str, own: str) -> None:
+    """Or one would restore what the other has saved."""
+    template = job()
+    container = template["spec"]["replicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]
+    container["env"] = [{"name": "A", "value": "1"}, {"name": contract.ENV_OUTPUT, "value": given}]
+    found = fill_job(template, "digits-1", {"lr": "0.1"})
+    made = found["spec"]["replicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]
+    assert made["env"] == [
+        {"name": "A", "value": "1"},
+        {"name": contract.ENV_OUTPUT, "value": own},
+    ]
+
+
 def test_what_was_sent_is_not_sent_again_whatever_the_server_has_added() -> None:
     one, two = planned()
     assert unsent([one, two], []) == [one, two]

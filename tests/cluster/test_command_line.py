@@ -72,7 +72,7 @@ async def test_a_job_goes_through_its_life_by_the_verbs(
     assert (await person.types("list", "-o", "name")).out == ""
     sent = await person.types(*words, *script)
     assert (sent.code, sent.err) == (0, "")
-    assert "4 workers of 1 GPU" in sent.out
+    assert "4 workers of 1 GPU (t4, pools t4-spot or t4-on-demand)" in sent.out
     assert "spotrain status exp1" in sent.out
     made = await namespace.kube.get(kinds.JOBS, namespace.name, "exp1")
     assert made["metadata"]["labels"] == {contract.LABEL_RESEARCHER: RESEARCHER}
@@ -89,8 +89,11 @@ async def test_a_job_goes_through_its_life_by_the_verbs(
     assert (scaled["replicaSpecs"]["Worker"]["replicas"], scaled["maxReplicas"]) == (8, 8)
     assert (await person.types("stop", "exp1")).code == 0
     assert (await spec_of(namespace, "exp1"))["suspend"] is True
+    assert "nothing to do" in (await person.types("stop", "exp1")).out
     assert (await person.types("resume", "exp1")).code == 0
     assert (await spec_of(namespace, "exp1"))["suspend"] is False
+    assert "nothing to do" in (await person.types("resume", "exp1")).out
+    assert "nothing to do" in (await person.types("scale", "exp1", "--gpus", "8")).out
     described = await person.types("describe", "exp1")
     assert "imagenet.py --lr 0.1" in described.out
     assert max(map(len, described.out.splitlines())) <= 80
@@ -252,7 +255,7 @@ async def test_a_job_over_its_budget_goes_on_only_with_a_larger_one(
     words = ("submit", "exp1", "--gpus", "4", "--gpu-type", "t4", "--budget", "3", "--", "t.py")
     sent = await person.types(*words)
     assert sent.code == 0
-    assert "4 workers of 1 GPU" in sent.out
+    assert "4 workers of 1 GPU (t4, pools t4-spot or t4-on-demand)" in sent.out
     assert "about $0.8000 an hour now, in t4-spot: $3.00 last 4 h" in sent.err
     assert "spotrain resume exp1 --budget USD" in sent.err
     told = {"type": "BudgetExceeded", "status": "True", "reason": "BudgetExceeded"}

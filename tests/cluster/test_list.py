@@ -90,7 +90,7 @@ async def test_a_watched_list_tells_every_change(namespace: Namespace, person: P
     async with asyncio.timeout(LIMIT_SECONDS):
         assert await watching.stdout.readline() == b"digits: Pending, 0/2 workers\n"
         await namespace.submit("words", 1)
-        assert await watching.stdout.readline() == b"words: Pending, 0/1 workers\n"
+        assert await watching.stdout.readline() == b"words: Pending, 0/1 worker\n"
         await tell(namespace, "digits", state="Running", replicaStatuses={"Worker": {"ready": 2}})
         assert await watching.stdout.readline() == b"digits: Running, 2/2 workers\n"
         await remove(namespace.kube, kinds.JOBS, namespace.name, "words")

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from spotrain.ledger.account import Account, PlaceSeconds, PlaceTotal, Settled, Totals
-from spotrain.ledger.entries import Members, PauseEntry, Place, StayEntry, WorldEntry
+from spotrain.ledger.entries import BackOffEntry, Members, PauseEntry, Place, StayEntry, WorldEntry
 
 AT = datetime(2026, 1, 1, 12, 0, 0, 125000, tzinfo=UTC)
 PLACE = Place(pool="t4-spot", zone="a", capacity="spot", instance_type="g4dn.xlarge")
@@ -47,6 +47,7 @@ ACCOUNT = Account(
     since=AT,
     stays=(STAY,),
     pauses=(PauseEntry(since=AT, until=AT),),
+    back_offs=(BackOffEntry(since=AT, until=AT),),
     totals=SUMS,
     settled=Settled(until=AT, places_until=AT, places=(PlaceSeconds(place=PLACE),)),
 )

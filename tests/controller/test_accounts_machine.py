@@ -15,12 +15,20 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from spotrain.controller.board import Board
+from spotrain.controller.failure import pause
 from spotrain.controller.model import PodView, TrafficView, WorldView
 from spotrain.controller.reconcile import reconcile
 from spotrain.controller.status import JobStatus
 from spotrain.ledger import settlement
 from spotrain.ledger.attribution import Tenant, Use, attribute
-from spotrain.ledger.entries import NodeEntry, PauseEntry, Place, StayEntry, WorldEntry
+from spotrain.ledger.entries import (
+    BackOffEntry,
+    NodeEntry,
+    PauseEntry,
+    Place,
+    StayEntry,
+    WorldEntry,
+)
 from spotrain.ledger.time_split import Span, split_time
 from spotrain.ledger.traffic import traffic_of
 from spotrain.worlds import Checkpoint, Reason, Seat, World, history
@@ -62,6 +70,7 @@ class Lives(RuleBasedStateMachine):
         # What happened, for who sees all.
         self.stays: dict[str, StayEntry] = {}
         self.pauses: list[PauseEntry] = []
+        self.back_offs: list[BackOffEntry] = []
         self.worlds: dict[int, WorldEntry] = {}
 
     # --- Time, pods ---
@@ -100,6 +109,16 @@ class Lives(RuleBasedStateMachine):
     def end_pod(self, data: st.DataObject, is_cleared: bool) -> None:
         view = data.draw(st.sampled_from(self._pods(node=True, phase="Running")))
         over = replace(view, phase="Failed", ready=False, disrupted=True, ended_at=self.now)
+        self.pods[view.uid] = over
+        self.look()
+        if is_cleared:
+            del self.pods[view.uid]
+
+    @precondition(lambda self: self._pods(node=True, phase="Running"))
+    @rule(data=st.data(), is_cleared=st.booleans())
+    def fail_pod(self, data: st.DataObject, is_cleared: bool) -> None:
+        view = data.draw(st.sampled_from(self._pods(node=True, phase="Running")))
+        over = replace(view, phase="Failed", ready=False, exit_code=1, ended_at=self.now)
         self.pods[view.uid] = over
         self.look()
         if is_cleared:
@@ -235,7 +254,13 @@ class Lives(RuleBasedStateMachine):
     @property
     def _job(self) -> Any:
         elastic = {"progressDeadlineSeconds": 0, "firstStepDeadlineSeconds": 0}
-        return job(minReplicas=2, maxReplicas=4, suspend=self.suspended, elastic=elastic)
+        return job(
+            minReplicas=2,
+            maxReplicas=4,
+            suspend=self.suspended,
+            elastic=elastic,
+            runPolicy={"backoffLimit": 1000},
+        )
 
     def _observed(self) -> Any:
         present = self._present
@@ -286,6 +311,9 @@ class Lives(RuleBasedStateMachine):
             self.pauses.append(PauseEntry(since=NOW if is_first else self.now))
         elif is_open and not self.suspended:
             self.pauses[-1] = replace(self.pauses[-1], until=self.now)
+        mark = self.status.last_failure
+        if mark and mark.at == self.now:
+            self.back_offs.append(BackOffEntry(since=mark.at, until=mark.at + pause(mark)))
 
     def _compare_with_all(self, *, is_fresh: bool) -> None:
         assert self.status.ledger
@@ -296,7 +324,7 @@ class Lives(RuleBasedStateMachine):
         assert totals.until == self.now
         life = Span(NOW, self.now)
         worlds, stays = list(self.worlds.values()), list(self.stays.values())
-        whole = split_time(worlds, stays, self.pauses, life=life, min_workers=2)
+        whole = split_time(worlds, stays, self.pauses, self.back_offs, life=life, min_workers=2)
         self.compare_time(totals.useful_seconds, totals.lost_seconds, whole)
         paused = sum(Span(p.since, p.until or self.now).seconds for p in self.pauses)
         assert totals.wanted_seconds == pytest.approx(life.seconds - paused, abs=1e-3)

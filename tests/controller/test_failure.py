@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from spotrain.controller.board import Board
 from spotrain.controller.failure import find_failures, pause
 from spotrain.controller.reconcile import reconcile
 from spotrain.controller.status import FailureMark, JobStatus, Restarts
+from spotrain.ledger.entries import BackOffEntry
 from tests.controller.builders import (
     NOW,
     after,
@@ -34,6 +36,33 @@ def test_a_failed_worker_stays_with_its_logs_until_the_pause_is_over() -> None:
     assert again.status.restarts.failures == 1
     gone = cleared(applied(crashed, again))
     assert created(reconcile(this, gone, after(11))) == [1]
+
+
+def test_the_ledger_tells_back_off_from_waiting_for_nodes() -> None:
+    """The only worker fails at 0, is tried again at 10, and has no node until 30."""
+    this = job(minReplicas=1, maxReplicas=1)
+    crashed = seen(pod(0, "Failed", ended_at=NOW), board=Board(since=NOW))
+    first = reconcile(this, crashed, NOW)
+    second = reconcile(this, applied(crashed, first), after(10))
+    waiting = seen(
+        pod(0, "Pending", uid="second", node=None, created_at=after(11)),
+        status=second.status,
+        board=Board(since=NOW),
+    )
+    ledger = reconcile(this, waiting, after(30)).status.ledger
+    assert ledger
+    assert ledger.totals
+    lost = ledger.totals.lost_seconds
+    assert (lost.back_off, lost.waiting_for_nodes) == (10, 20)
+    assert ledger.back_offs == (BackOffEntry(since=NOW, until=after(10)),)
+
+
+def test_a_ledger_that_an_earlier_version_has_kept_knows_of_no_back_off() -> None:
+    ledger = {"since": "2026-01-01T12:00:00Z", "totals": {"until": "2026-01-01T12:00:00Z"}}
+    kept = JobStatus.from_document({"ledger": ledger}).ledger
+    assert kept
+    assert kept.totals
+    assert (kept.back_offs, kept.totals.lost_seconds.back_off) == ((), 0)
 
 
 @pytest.mark.acceptance(13)

@@ -44,6 +44,11 @@ def test_steps_are_written_every_fifteen_seconds_at_most() -> None:
     assert late.progress == Progress(120, after(15))
 
 
+def test_where_no_api_server_has_to_bear_it_steps_are_written_as_often_as_is_asked_for() -> None:
+    observed = replace(seen(world=world(4, 3, step=120), status=status()), refresh_seconds=1.0)
+    assert report(observed, after(1)).progress == Progress(120, after(1))
+
+
 def test_what_is_left_is_told_with_the_step_that_it_was_told_with() -> None:
     view = replace(world(4, 3, step=120), steps_left=80)
     assert report(seen(world=view, status=status()), after(15)).progress == Progress(

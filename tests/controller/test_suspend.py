@@ -38,6 +38,7 @@ def test_suspending_a_running_job_lets_every_worker_leave_in_its_own_time() -> N
     assert all(getattr(action, "grace_seconds", 1) is None for action in plan.actions)
     running = plan.status.condition("Running")
     assert running is not None
+    assert running.message.endswith("To go on from there: spotrain resume digits.")
     assert (running.status, running.reason) == ("False", "Suspended")
     assert reasons(plan) == ["Suspended"]
 

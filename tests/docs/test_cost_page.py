@@ -2,17 +2,19 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, datetime
 
 import pytest
 
+from spotrain.cli.causes import CAUSES
 from spotrain.job import Pool, StoragePrices
 from spotrain.ledger.attribution import Tenant, attribute
 from spotrain.ledger.cost import bill, grouped
 from spotrain.ledger.entries import Members, NodeEntry, Place, StayEntry, WorldEntry
 from spotrain.ledger.job_cost import JobCost, Record, job_cost
 from spotrain.ledger.prices import PriceBook, Quote
-from spotrain.ledger.time_split import Span
+from spotrain.ledger.time_split import LostSeconds, Span
 from tests.docs.pages import ROOT
 
 PAGE = (ROOT / "docs/cost.md").read_text()
@@ -188,3 +190,10 @@ def test_what_was_saved_is_what_the_page_says() -> None:
         "the same useful work on demand": f"${cost.saving.on_demand_usd:.2f}",
         "saved": f"{100 * cost.saving.fraction:.1f} %",
     }
+
+
+def test_the_page_has_each_cause_by_which_time_is_lost_under_the_name_that_is_shown() -> None:
+    assert list(CAUSES) == [field.name for field in fields(LostSeconds)]
+    assert [row["cause"] for row in rows("What time is lost to")] == [
+        cause.word for cause in CAUSES.values()
+    ]

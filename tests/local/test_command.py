@@ -113,6 +113,15 @@ def test_a_job_file_runs_to_its_end_and_leaves_what_a_cluster_would_keep_of_it(
     assert "loss" in capsys.readouterr().out
 
 
+def test_a_job_whose_output_is_read_by_a_program_says_every_few_seconds_how_far_it_is(
+    tmp_path: Path,
+) -> None:
+    done = run_file(tmp_path, job_file(tmp_path, "--pause", "0.1"))
+    assert done.returncode == contract.EXIT_OK, done.stdout + done.stderr
+    line = r"digits: Running, 1 of 1 worker, world 1, step \d+, [\d.]+ steps/s, loss \S+, .* left"
+    assert re.search(line, done.stdout), done.stdout
+
+
 @pytest.mark.acceptance(24)
 def test_a_job_that_hangs_is_restarted_past_its_deadline_and_tells_where_it_hung(
     tmp_path: Path,

@@ -121,6 +121,32 @@ async def test_a_destroyed_node_kills_at_once_and_counts_as_no_failure(tmp_path:
     assert (ended.place.pool, ended.place.zone) == (lost.pool.name, lost.zone)
 
 
+async def test_nodes_that_a_suspended_job_has_left_go_when_they_have_been_idle_for_long_enough(
+    tmp_path: Path,
+) -> None:
+    job = engine(tmp_path, SLEEP, idle_seconds=0.2)
+    async with job.running():
+        await until(job, lambda: running(job) == 2)
+        job.change(replace(job.job, suspend=True))
+        await until(job, lambda: not job.machines.pods)
+        assert len(job.machines.alive) == 2
+        await until(job, lambda: not job.machines.alive)
+        job.change(replace(job.job, suspend=False))
+        await until(job, lambda: running(job) == 2)
+    assert [node.gone_at is None for node in job.machines.nodes] == [False] * 4
+
+
+async def test_a_node_that_has_a_pod_again_is_not_taken_for_idle(tmp_path: Path) -> None:
+    job = engine(tmp_path, SLEEP, idle_seconds=3600.0)
+    async with job.running():
+        await until(job, lambda: running(job) == 2)
+        job.change(replace(job.job, suspend=True))
+        await until(job, lambda: not job.machines.pods)
+        job.change(replace(job.job, suspend=False))
+        await until(job, lambda: running(job) == 2)
+        assert [node.idle_since for node in job.machines.nodes] == [None, None]
+
+
 def known(job: Engine) -> tuple[StayEntry, ...]:
     """What the ledger says of pods."""
     return job.status.ledger.stays if job.status.ledger else ()

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from spotrain.checkpoints.retention import Retention, history, prune
-from spotrain.checkpoints.store import Directory, Store, open_store, read
+from spotrain.checkpoints.store import LIBRARIES, Directory, Store, open_store, read
 from spotrain.train.checkpoint import Catalogue, CheckpointError, CheckpointId
 from tests.train.buckets import S3Server, Server, server_of
 from tests.train.faults import Answer, proxy_to
@@ -308,23 +308,20 @@ def test_a_bucket_is_named_as_it_was_given(scheme: str, monkeypatch: pytest.Monk
     assert str(open_store(f"{scheme}://team")) == f"{scheme}://team"
 
 
-BARRED = """\
-import sys
-for name in sys.argv[2].split(","):
-    sys.modules[name] = None
-from spotrain.checkpoints.store import open_store
-open_store(sys.argv[1])
-"""
-
-
-def opened_without(packages: str, place: str) -> subprocess.CompletedProcess[str]:
+def opened(place: str, first: str) -> subprocess.CompletedProcess[str]:
+    """By a Python that has done `first` before."""
+    script = f"{first}from spotrain.checkpoints.store import open_store\nopen_store({place!r})\n"
     environment = {
         **os.environ,
         "AWS_DEFAULT_REGION": "us-east-1",
         "STORAGE_EMULATOR_HOST": "http://127.0.0.1:1",
     }
-    command = [sys.executable, "-c", BARRED, place, packages]
+    command = [sys.executable, "-c", script]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def opened_without(packages: str, place: str) -> subprocess.CompletedProcess[str]:
+    return opened(place, f"import sys\nsys.modules.update(dict.fromkeys({packages.split(',')}))\n")
 
 
 @pytest.mark.parametrize(
@@ -352,6 +349,27 @@ def test_a_library_that_is_missing_is_named_with_how_to_get_it(
         f"{place} needs {library}, which is not installed: pip install 'spotrain[{extra}]'"
         in done.stderr
     )
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [
+        ("s3://team/run", "botocore.config.Config"),
+        ("gs://team/run", "google.cloud.storage.exceptions.DataCorruption"),
+    ],
+)
+def test_a_library_that_is_too_old_is_named_with_how_to_get_a_newer_one(
+    place: str, name: str
+) -> None:
+    """It is there, and lacks a name that a newer one has."""
+    module, _, attribute = name.rpartition(".")
+    older = f"import {module} as module; del module.{attribute}\n"
+    done = opened(place, older)
+    scheme = place.partition(":")[0]
+    assert (
+        f"{place} needs {LIBRARIES[scheme]}, and not the one that is installed: "
+        f"pip install --upgrade 'spotrain[{scheme}]' (cannot import name '{attribute}'"
+    ) in done.stderr
 
 
 def test_a_profile_that_nobody_has_is_an_error_of_the_store(

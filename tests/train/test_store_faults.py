@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 import torch
 from botocore.config import Config  # type: ignore[import-untyped]
+from botocore.exceptions import ClientError  # type: ignore[import-untyped]
 from google.cloud.storage.retry import DEFAULT_RETRY  # type: ignore[import-untyped]
 from google.oauth2.credentials import Credentials
 
@@ -42,6 +43,12 @@ DENIED = {
         b'access to the Google Cloud Storage object."}}',
     ),
 }
+DENIED_IN_PART = Answer(
+    200,
+    b"<DeleteResult><Deleted><Key>a/1</Key></Deleted><Error><Key>a/2</Key>"
+    b"<Code>AccessDenied</Code><Message>kept by a policy</Message></Error></DeleteResult>",
+    "application/xml",
+)
 EXPIRED = Answer(
     400,
     b"<Error><Code>ExpiredToken</Code><Message>The provided token has expired.</Message></Error>",
@@ -249,6 +256,31 @@ def test_a_move_asks_for_no_more_than_every_store_has(server: Server, between: P
     client.close()
 
 
+def test_objects_that_nobody_may_delete_keep_none_behind_them(
+    server: Server, store: Store, between: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first request is denied; S3's are of two objects here."""
+    monkeypatch.setattr("spotrain.checkpoints.store.s3.AT_ONCE", 2)
+    for name in ("a/1", "a/2", "a/3", "a/4"):
+        put(store, name)
+    between.once(deletes, lambda _: DENIED[server.scheme])
+    store.remove("a")
+    assert store.files("a") == {"s3": ["a/1", "a/2"], "gs": ["a/1"]}[server.scheme]
+
+
+# --- S3 alone ------------------------------------------------------------------------------------
+
+
+def test_a_delete_that_succeeded_for_some_is_an_error_of_the_others() -> None:
+    with server_of("s3") as s3, proxy_to(s3.address) as between:
+        between.fault = lambda request: DENIED_IN_PART if deletes(request) else None
+        client = s3.client_at(between.address)
+        objects = s3.objects(s3.new_bucket(), client)
+        with pytest.raises(ClientError, match=r"AccessDenied.*kept by a policy"):
+            objects.delete(["a/1", "a/2"])
+        client.close()
+
+
 # --- Cloud Storage alone -------------------------------------------------------------------------
 
 
@@ -422,18 +454,6 @@ def test_files_go_up_in_one_request_or_in_chunks_of_8_mib(gs: GsServer) -> None:
         put(store, "a/two", bytes(20 * MEGABYTE))
         sizes = [len(request.body) for request in between.requests if is_part(request)]
         assert sizes == [8 * MEGABYTE, 8 * MEGABYTE, 4 * MEGABYTE]
-        client.close()
-
-
-def test_one_object_that_nobody_may_delete_keeps_none_behind_it(gs: GsServer) -> None:
-    with proxy_to(gs.address) as between:
-        client = gs.client_at(between.address)
-        store = gs.store(gs.new_place(), client=client)
-        for name in ("a/1", "a/2", "a/3"):
-            put(store, name)
-        between.once(deletes, lambda _: DENIED["gs"])
-        store.remove("a")
-        assert store.files("a") == ["a/1"]
         client.close()
 
 

@@ -78,6 +78,34 @@ def is_the_only_one_of_three_at_a_return(job: Stories) -> None:
     job.settle()
 
 
+def breaks_while_somebody_is_on_notice(job: Stories) -> None:
+    job.begin(least=1, more=0, allowed=(), number=0, restarts=2)
+    job.connect()
+    job.connect()
+    job.settle()
+    assert job.published[-1].ids == ("p1",)
+    job.stall()
+    job.notice(job.living["p1"], 1)
+    while job.unrecorded:
+        job.record()
+    job.settle()
+    assert job.published[-1].ids == ("p2",)
+
+
+def is_on_notice_and_too_slow(job: Stories) -> None:
+    job.begin(least=1, more=1, allowed=(), number=0, restarts=0)
+    job.connect()
+    job.connect()
+    job.settle()
+    job.notice(job.living["p1"], 60)
+    job.go_on(job.living["p2"])
+    job.pass_time(46)
+    while job.unrecorded:
+        job.record()
+    job.settle()
+    assert job.published[-1].ids == ("p2",)
+
+
 MUTATIONS = (
     Mutation("numbers are used again", "forming", "state.number + 1", "max(1, state.number)"),
     Mutation(
@@ -115,6 +143,20 @@ MUTATIONS = (
         "forming",
         "if now < since + state.limits.growth_delay_seconds:",
         "if False:",
+    ),
+    Mutation(
+        "who is on notice is not waited for in a broken world",
+        "questions",
+        "m.state is MemberState.ACTIVE or (",
+        "(m.state is MemberState.ACTIVE and m.leaving_by is None) or (",
+        story=breaks_while_somebody_is_on_notice,
+    ),
+    Mutation(
+        "who is on notice is not waited for after a drain that failed",
+        "questions",
+        "m.state is MemberState.ACTIVE or (",
+        "(m.state is MemberState.ACTIVE and m.leaving_by is None) or (",
+        story=is_on_notice_and_too_slow,
     ),
     Mutation("a drain has no deadline", "forming", "if now < state.drain_deadline:", "if True:"),
     Mutation("who hangs is never given up", "forming", "if now < left_by:", "if True:"),

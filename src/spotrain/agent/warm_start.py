@@ -103,12 +103,14 @@ class ForkServer:
 
     def is_ready(self) -> bool:
         """Whether a rank can be forked now. Notices a server that has ended, and replaces it."""
-        if self._process is not None and self._process.poll() is not None:
+        has_ended = self._process is not None and self._process.poll() is not None
+        # What it said before it ended counts: why it cannot fork, for one.
+        if self._channel is not None and not self._is_ready and _readable(self._channel, 0):
+            self._take_readiness(self._channel)
+        if has_ended and self._process is not None:
             logger.warning("the fork server ended with code %s", self._process.returncode)
             self.close()
             self.start()
-        if self._channel is not None and not self._is_ready and _readable(self._channel, 0):
-            self._take_readiness(self._channel)
         return self._is_ready
 
     def is_importing(self) -> bool:

@@ -21,9 +21,9 @@ logger = logging.getLogger(__name__)
 LEAVE_SECONDS = 5.0
 """A rank that has not left a broken world by then (a hung collective) is started anew."""
 LOSS_TERM_SECONDS = 0.5
-"""After a loss a plain script's ranks get this long between SIGTERM and SIGKILL: enough to end a
-write that has begun. One that catches the signal mostly waits for the lost peer, and would use up
-any time."""
+"""After a loss a plain script's ranks, and those of an agent that leaves, get this long between
+SIGTERM and SIGKILL: enough to end a write that has begun. One that catches the signal mostly waits
+for the lost peer, and would use up any time."""
 CLOSE_SECONDS = 0.05
 """After a failure: if that was the last restart allowed, the job closes within this time."""
 MAX_EARLY_FAILURES = 3
@@ -90,10 +90,15 @@ class Worker(Stages):
             self.ranks.tell_where_they_are(number, self.reports.send)
 
     def leave_world(self, number: int) -> None:
-        """After a loss: the survivors get ready at once, whatever their collectives wait for."""
+        """After a loss: the survivors get ready at once, whatever their collectives wait for.
+
+        Raises:
+            Left: on a notice; its ranks have ended by then, for the others wait until they have.
+        """
         if not self._trains_in(number):
             return
         if self._departure.is_announced:
+            self.ranks.stop(seconds=LOSS_TERM_SECONDS)
             raise Left
         if not self.uses_session:
             self.ranks.stop(seconds=LOSS_TERM_SECONDS)

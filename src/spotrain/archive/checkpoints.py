@@ -1,6 +1,6 @@
 """The checkpoints in an output folder: which there are, whether they are whole, which may go."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -15,6 +15,7 @@ from spotrain.archive.records import CheckpointRecord
 from spotrain.checkpoints.inventory import Inventory
 from spotrain.checkpoints.manifest import Entry, Manifest, each_published
 from spotrain.checkpoints.retention import Retention, prune
+from spotrain.checkpoints.store import Store
 
 _READING: Final = Lock()
 
@@ -22,20 +23,13 @@ _READING: Final = Lock()
 def list_checkpoints(output: Path, place: str) -> list[CheckpointRecord]:
     """Newest first. Raises NotFound, Refused, OSError."""
     with _store(output, place) as store:
-        return [_record(entry) for entry in _entries(store)]
+        return listed(store)
 
 
 def verify_checkpoints(output: Path, place: str) -> Iterator[CheckpointRecord]:
     """The same, each told when all of its data has been read."""
     with _store(output, place) as store:
-        inventory = Inventory(store)
-        for entry in _entries(store):
-            if entry.manifest is None:
-                yield _record(entry, intact=False)
-                continue
-            store.give_time()
-            problem = inventory.damage(entry.manifest)
-            yield _record(entry, intact=not problem, problem=problem)
+        yield from verified(store, before_each=store.give_time)
 
 
 def prune_checkpoints(
@@ -45,6 +39,25 @@ def prune_checkpoints(
     with _store(output, place) as store:
         gone = prune(Inventory(store), retention, now=now or datetime.now(UTC))
     return [str(id) for id in gone]
+
+
+def listed(store: Store) -> list[CheckpointRecord]:
+    """Newest first. Raises OSError."""
+    return [_record(entry) for entry in _entries(store)]
+
+
+def verified(
+    store: Store, before_each: Callable[[], None] = lambda: None
+) -> Iterator[CheckpointRecord]:
+    """The same, each told when all of its data has been read."""
+    inventory = Inventory(store)
+    for entry in _entries(store):
+        if entry.manifest is None:
+            yield _record(entry, intact=False)
+            continue
+        before_each()
+        problem = inventory.damage(entry.manifest)
+        yield _record(entry, intact=not problem, problem=problem)
 
 
 def relative_place(place: str) -> str:
@@ -70,7 +83,7 @@ def _store(output: Path, place: str) -> Iterator[JobStore]:
         yield JobStore(folder, f"{contract.OUTPUT_DIR}/{relative}")
 
 
-def _entries(store: JobStore) -> Iterator[Entry]:
+def _entries(store: Store) -> Iterator[Entry]:
     """Newest first, and read one at a time of all that are asked for: JSON can make 130 MiB of a
     manifest of 4 MiB, and somebody may have put there a hundred of them."""
     entries = each_published(store)

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, Final
 
 import httpx2
 
-from spotrain.archive.errors import ArchiveError, NotFound, Refused, Unavailable
+from spotrain.archive.errors import ArchiveError, FellSilent, NotFound, Refused, Unavailable
 from spotrain.archive.file_work import PATIENCE_SECONDS, unpacking_seconds
 from spotrain.archive.log_reader import EVERYTHING, LogQuery
 from spotrain.archive.records import (
@@ -27,6 +27,9 @@ from spotrain.ledger.entries import NodeEntry, StayEntry
 
 TIMEOUT: Final = httpx2.Timeout(30.0, read=PATIENCE_SECONDS + 10.0)
 """Longer than the archive itself waits for its volume: then it says what is wrong."""
+SILENT_SECONDS: Final = 60.0
+"""Of a log that is followed: the archive shows a sign of life four times as often. One that is too
+old to do so is asked again, which costs little."""
 SEND_SECONDS: Final = 180.0
 """Until the archive takes the next piece of code."""
 SPARE_SECONDS: Final = 60.0
@@ -73,12 +76,19 @@ class Client:
     def logs(
         self, name: str, uid: str = "", query: LogQuery = EVERYTHING, *, follow: bool = False
     ) -> Iterator[LogLine]:
+        """With `follow` until the job has ended. Raises FellSilent too: ask again from there on."""
         asked = {"uid": uid, "since": query.since, "until": query.until}
         asked |= {"worker": "" if query.worker is None else str(query.worker)}
-        asked |= {"follow": "1" if follow else ""}
-        timeout = httpx2.Timeout(TIMEOUT.connect, read=None) if follow else TIMEOUT
-        for line in self._stream("GET", f"/v1/jobs/{name}/logs", asked, timeout):
-            yield read_record(LogLine, line)
+        flag = "1" if follow else ""
+        asked |= {"follow": flag, "beats": flag}
+        timeout = httpx2.Timeout(TIMEOUT.connect, read=SILENT_SECONDS) if follow else TIMEOUT
+        try:
+            for line in self._stream("GET", f"/v1/jobs/{name}/logs", asked, timeout):
+                yield read_record(LogLine, line)
+        except httpx2.ReadTimeout:
+            if not follow:
+                raise
+            raise FellSilent(f"the archive has told nothing for {SILENT_SECONDS:g} s") from None
 
     def has_code(self, sha256: str) -> bool:
         response = self._http.head(f"/v1/code/{sha256}")
@@ -141,7 +151,8 @@ class Client:
                 response.read()
                 _raise_for(response)
             for line in response.iter_lines():
-                yield json.loads(line)
+                if line:  # an empty one is a sign of life
+                    yield json.loads(line)
 
 
 def _between(since: datetime | None, until: datetime | None) -> dict[str, str]:

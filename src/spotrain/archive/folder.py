@@ -13,6 +13,7 @@ from spotrain.archive.log_reader import EVERYTHING, LogQuery, LogReader
 from spotrain.archive.records import JobLedger, JobRecord, JobStay, LogLine
 from spotrain.ledger.entries import (
     AnyEntry,
+    BackOffEntry,
     MetricsEntry,
     NodeEntry,
     PauseEntry,
@@ -113,7 +114,7 @@ def began_at(entry: AnyEntry) -> datetime:
     match entry:
         case WorldEntry():
             return entry.published_at
-        case PauseEntry():
+        case PauseEntry() | BackOffEntry():
             return entry.since
         case StayEntry() | NodeEntry():
             return entry.created_at

@@ -1,7 +1,7 @@
 """Where the archive keeps what: names of files and folders below its own. Pure.
 
 ledger/jobs.jsonl                   every job there is or was
-ledger/<job>-<uid>.jsonl            its worlds, stays, pauses, gaps
+ledger/<job>-<uid>.jsonl            its worlds, stays, pauses, back-offs, gaps
 ledger/nodes.jsonl                  every node of a pool
 logs/<job>-<uid>/<worker>.<n>.jsonl output of its workers, in segments
 """

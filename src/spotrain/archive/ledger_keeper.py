@@ -17,6 +17,7 @@ from spotrain.archive.retention import DEFAULT, Retention, ledger_horizon, ledge
 from spotrain.archive.sources import read_node
 from spotrain.controller.kube import Kube
 from spotrain.controller.mirror import Mirror, Name
+from spotrain.counts import count
 from spotrain.kinds import JOBS, NODES
 from spotrain.ledger.entries import GapEntry, NodeEntry
 
@@ -122,7 +123,7 @@ class LedgerKeeper:
                 of="node",
                 since=alive_until,
                 until=now,
-                message=f"{len(gone)} nodes went while the archive was away.",
+                message=f"{count(len(gone), 'node')} went while the archive was away.",
             )
             await self._insist(writer.note_gap, gap)
         for node in gone:

@@ -7,10 +7,12 @@ from typing import Any, Final
 
 from spotrain import contract
 from spotrain.archive.records import JobRecord
+from spotrain.counts import count
 from spotrain.job import JobError, parse_job
 from spotrain.ledger import settlement
 from spotrain.ledger.entries import (
     AnyEntry,
+    BackOffEntry,
     GapEntry,
     MetricsEntry,
     PauseEntry,
@@ -66,6 +68,7 @@ def read_job(document: Mapping[str, Any], *, gone_at: datetime | None = None) ->
         *_entries(status.get("history"), WorldEntry),
         *_entries(ledger.get("stays"), StayEntry),
         *_entries(ledger.get("pauses"), PauseEntry),
+        *_entries(ledger.get("backOffs"), BackOffEntry),
         *_metrics(status.get("progress") or {}),
     ]
     return Snapshot(job=job, entries=tuple(told))
@@ -221,7 +224,7 @@ def _stay_gap(known: Mapping[Key, Known], snapshot: Snapshot, now: datetime) -> 
         since=min(times),
         until=min((stay.ended_at for stay in ended if stay.ended_at), default=now),
         message=(
-            f"the ends of {len(lost)} pods were not seen"
+            f"the ends of {count(len(lost), 'pod')} were not seen"
             if lost
             else "pods may have come and gone unseen"
         )

@@ -2,7 +2,7 @@
 
 GET  /v1/jobs                                  a line a job
 GET  /v1/jobs/{name}/ledger[?uid=]             the job's line, then its entries, oldest first
-GET  /v1/jobs/{name}/logs[?uid=&worker=&since=&until=&follow=1]
+GET  /v1/jobs/{name}/logs[?uid=&worker=&since=&until=&follow=1&beats=1]
 GET  /v1/nodes, /v1/stays [?since=&until=]
 HEAD, PUT /v1/code/{sha256}                    a .tar.gz, unpacked in output/code/
 GET  /v1/checkpoints?output=                   POST .../verify, .../prune[&keep=]
@@ -142,8 +142,9 @@ class Service:
         name, uid = request.path_params["name"], request.query_params.get("uid", "")
         job = await self._ledger.run(self._folder.job, name, uid)
         reader = self._folder.log_reader(job, query)
-        if request.query_params.get("follow", "") not in ("", "0", "false"):
-            stream = follow(request, self._ledger, self._folder, job, query)
+        if _asks_for(request, "follow"):
+            beats = _asks_for(request, "beats")
+            stream = follow(request, self._ledger, self._folder, job, query, beats=beats)
             return StreamingResponse(stream, media_type=answers.JSON_LINES)
         lines = await self._ledger.run(reader.read)
         return await answers.answer_pieces(self._ledger, map(to_document, lines))
@@ -241,6 +242,10 @@ class NoBrowsers:
             refusal = JSONResponse({"error": "the archive serves no web pages."}, 403)
             return await refusal(scope, receive, send)
         await self._app(scope, receive, send)
+
+
+def _asks_for(request: Request, name: str) -> bool:
+    return request.query_params.get(name, "") not in ("", "0", "false")
 
 
 def _place(request: Request) -> str:

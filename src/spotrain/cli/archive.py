@@ -8,10 +8,11 @@ import httpx2
 
 from spotrain import contract
 from spotrain.archive.client import BASE_URL, TIMEOUT, Client
-from spotrain.archive.errors import ArchiveError, NotFound, Refused, Unavailable
+from spotrain.archive.errors import ArchiveError, FellSilent, NotFound, Refused, Unavailable
 from spotrain.cli.cluster import Cluster
 from spotrain.cli.errors import NO_CLUSTER, NOT_FOUND, USAGE, UserError
-from spotrain.cli.port_forward import PortForward, private_listener
+from spotrain.cli.listeners import private_listener
+from spotrain.cli.port_forward import PortForward
 from spotrain.kinds import PODS, Object
 
 LABEL: Final = f"app.kubernetes.io/name={contract.ARCHIVE_NAME}"
@@ -26,7 +27,7 @@ class ArchiveAway(UserError):
 
 @contextmanager
 def archive_of(cluster: Cluster) -> Iterator[Client]:
-    """Raises UserError, for whatever goes wrong in the context too."""
+    """Raises UserError, for whatever goes wrong in the context too; only FellSilent stays."""
     pod = choose_pod(cluster.list_all(PODS, labels=LABEL), cluster.namespace)
     forward = PortForward(cluster.config, cluster.namespace, pod, contract.ARCHIVE_PORT)
     with private_listener() as (listener, path), forward.listening(listener):
@@ -34,6 +35,8 @@ def archive_of(cluster: Cluster) -> Iterator[Client]:
         with httpx2.Client(transport=transport, base_url=BASE_URL, timeout=TIMEOUT) as http:
             try:
                 yield Client(http)
+            except FellSilent:
+                raise
             except Unavailable as error:
                 raise ArchiveAway(str(error)) from None
             except ArchiveError as error:

@@ -12,10 +12,10 @@ import typer
 
 from spotrain.archive.errors import NotFound
 from spotrain.cli import event_sources, wording
-from spotrain.cli.checkpoints import output_of
 from spotrain.cli.errors import UserError
 from spotrain.cli.event_mirror import EventMirror
 from spotrain.cli.interrupts import ends_tidily, told
+from spotrain.cli.job_output import output_of
 from spotrain.cli.jobs import Jobs
 from spotrain.cli.metric_curves import MetricCurves
 from spotrain.cli.options import Context, Local, Namespace, complete_job

@@ -129,15 +129,18 @@ class Cluster:
                 "event. It may be starting or overloaded; try again in a minute."
             ) from None
 
-    def stream_log(self, pod: str, container: str, *, follow: bool) -> Iterator[bytes]:
+    def stream_log(
+        self, pod: str, container: str, *, follow: bool, since: str = ""
+    ) -> Iterator[bytes]:
         """Pieces of what a container of the jobs' namespace has printed, each line with its time
-        before it; with `follow` until it has ended."""
+        before it, from the second `since` on; with `follow` until it has ended. Raises NotAnswering
+        too where it has printed nothing for so long that nobody may be there: ask again."""
         request = Request("GET", PODS, self.namespace, pod, self.server, "log")
         parameters = {"container": container, "timestamps": "true"}
         parameters |= {"follow": "true"} if follow else {}
+        parameters |= {"sinceTime": since} if since else {}
         path = PODS.path(self.namespace, pod, "log")
-        # A container that prints nothing for hours is as silent as a connection that is gone.
-        stream = self._streamed(request, path, parameters, "*/*", silent_seconds=None)
+        stream = self._streamed(request, path, parameters, "*/*", SILENT_SECONDS)
         with reached(self.server), stream as response:
             yield from response.iter_bytes()
 
@@ -148,7 +151,7 @@ class Cluster:
         path: str,
         parameters: Mapping[str, str],
         accept: str,
-        silent_seconds: float | None,
+        silent_seconds: float,
     ) -> Iterator[httpx2.Response]:
         """An answer that may take its time; inside of `reached`, as the reading of it is."""
         patience = httpx2.Timeout(REQUEST_SECONDS, read=silent_seconds)

@@ -10,6 +10,7 @@ from spotrain.cli.cluster_rows import list_rows, watch_rows
 from spotrain.cli.errors import INTERRUPTED, UserError
 from spotrain.cli.job_rows import JobRow
 from spotrain.cli.jobs import name_taken, names_of, no_such_job
+from spotrain.cli.outages import outlasting
 from spotrain.cli.refusals import NotThere, Taken
 from spotrain.kinds import JOBS, Object
 
@@ -35,9 +36,12 @@ class ClusterJobs:
         return list_rows(self.cluster)
 
     def watch_rows(self) -> Iterator[Sequence[JobRow]]:
-        return watch_rows(self.cluster)
+        return outlasting(lambda: watch_rows(self.cluster))
 
     def watch_sweep(self, sweep: str) -> Iterator[Sequence[Object]]:
+        return outlasting(lambda: self._watch_sweep(sweep))
+
+    def _watch_sweep(self, sweep: str) -> Iterator[Sequence[Object]]:
         only = f"{contract.LABEL_SWEEP}={sweep}"
         while True:
             items, version = self.cluster.list_versioned(JOBS, labels=only)
@@ -77,11 +81,25 @@ class ClusterJobs:
         self.cluster.delete(JOBS, name, uid=self.get(name)["metadata"]["uid"])
 
     def watch(self, name: str) -> Iterator[Object]:
+        is_known = False
+
+        def begin() -> Iterator[Object]:
+            nonlocal is_known
+            for document in self._watch(name, is_known=is_known):
+                is_known = True
+                yield document
+
+        return outlasting(begin)
+
+    def _watch(self, name: str, *, is_known: bool) -> Iterator[Object]:
         only = f"metadata.name={name}"
         while True:
             items, version = self.cluster.list_versioned(JOBS, fields=only)
+            if not items and is_known:
+                return  # deleted while nobody looked
             if not items:
                 raise self._unknown(name)
+            is_known = True
             yield items[0]
             for kind, item in self.cluster.watch(JOBS, version, fields=only):
                 if kind == "DELETED":

@@ -70,7 +70,10 @@ def packed_code(folder: Path, limits: Limits = LIMITS) -> Iterator[Packed]:
             file.seek(0)
             yield Packed(cast(BinaryIO, file), digest, length)
     except OSError as error:
-        raise UserError(f"--code {folder}: cannot be read: {error}") from None
+        raise UserError(
+            f"--code {folder}: {error.filename or folder} cannot be read: {error.strerror}. Let it "
+            f"be read, or name it in {IGNORE_FILE}."
+        ) from None
 
 
 def choose_files(folder: Path, limits: Limits = LIMITS) -> list[Path]:
@@ -79,7 +82,12 @@ def choose_files(folder: Path, limits: Limits = LIMITS) -> list[Path]:
     Raises:
         UserError: it is no folder, holds nothing, or too much.
     """
-    if not folder.is_dir():
+    if os.path.isfile(folder):
+        raise UserError(
+            f"--code {folder}: is a file, and a folder is sent: give the one that it lies in, "
+            f"--code {folder.parent}, and the script behind --."
+        )
+    if not os.path.isdir(folder):
         raise UserError(f"--code {folder}: there is no such folder.")
     left_out = _left_out(folder)
     found: list[Path] = []
@@ -108,6 +116,18 @@ def _files(folder: Path, root: Path, left_out: GitIgnoreSpec) -> Iterator[Path]:
             yield from _files(path, root, left_out)
         elif entry.is_symlink() or entry.is_file():
             yield path
+
+
+def left_out_by(folder: Path, path: Path) -> str:
+    """The pattern by which a file of the folder is not sent; empty: it is. Raises UserError."""
+    patterns = _left_out(folder)
+    # What lies in a folder that is left out goes with it, whatever other patterns say.
+    above = [f"{each.as_posix()}/" for each in reversed(path.parents) if each.name]
+    for name in (*above, path.as_posix()):
+        found = patterns.check_file(name)
+        if found.include and found.index is not None:
+            return str(patterns.patterns[found.index].pattern)
+    return ""
 
 
 def _left_out(folder: Path) -> GitIgnoreSpec:

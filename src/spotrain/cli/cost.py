@@ -1,5 +1,6 @@
 """`spotrain cost`."""
 
+import contextlib
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final
@@ -19,8 +20,10 @@ from spotrain.cli.local_archive import opened_local_archive
 from spotrain.cli.local_jobs import LocalJobs, own_shelf
 from spotrain.cli.options import AskCloud, Context, Format, Local, Namespace, Output, refuse_empty
 from spotrain.cli.platform import read_platform, read_prices
+from spotrain.cli.refusals import NotThere
 from spotrain.cli.status_ledger import RefreshedLedger, StatusLedger
 from spotrain.clouds.history import History, Market, NoHistory, cache_folder, history
+from spotrain.kinds import Object
 from spotrain.ledger.prices import Quote
 from spotrain.local.shelf import Shelf
 
@@ -57,7 +60,7 @@ def command(
         found = _of_this_machine(judge)
     else:
         with connected(context, namespace) as cluster:
-            found = _of_cluster(cluster, judge, ask_cloud=ask_cloud)
+            found = _of_cluster(cluster, name, judge, ask_cloud=ask_cloud)
     for note in found.notes:
         output.say(note)
     if name is None:
@@ -80,17 +83,27 @@ def command(
 Judge = Callable[[Archive, Tariff], Costs]
 
 
-def _of_cluster(cluster: Cluster, judge: Judge, *, ask_cloud: bool) -> Costs:
-    """From the archive; where that does not answer, from what the jobs' status has of it."""
+def _of_cluster(cluster: Cluster, name: str | None, judge: Judge, *, ask_cloud: bool) -> Costs:
+    """From the archive, of one job with what its status has newer; where the archive does not
+    answer, from what the jobs' status has of it."""
     tariff = tariff_of(cluster, ask_cloud=ask_cloud)
     try:
         with archive_of(cluster) as archive:
-            return judge(archive, tariff)
+            return judge(RefreshedLedger(archive, _document(cluster, name)), tariff)
     except UserError as error:
         if error.exit_code != NO_CLUSTER:
             raise
         output.say(f"{error.message} This is what the jobs' own status tells.")
     return _of_status(ClusterJobs(cluster), judge, tariff)
+
+
+def _document(cluster: Cluster, name: str | None) -> list[Object]:
+    """Of the job, if there is one of the name: the archive may know it still."""
+    if name is None:
+        return []
+    with contextlib.suppress(NotThere):
+        return [ClusterJobs(cluster).get(name)]
+    return []
 
 
 def _of_this_machine(judge: Judge) -> Costs:
@@ -102,7 +115,7 @@ def _of_this_machine(judge: Judge) -> Costs:
 
 def local_tariff(shelf: Shelf) -> Tariff:
     """The prices of the pools that jobs were given; nobody bills the machine itself."""
-    return Tariff(pools=shelf.pools(), latest=(), ask_history=unasked)
+    return Tariff(pools=shelf.pools(), latest=(), ask_history=unasked, counts_gpus=False)
 
 
 def _of_status(jobs: Jobs, judge: Judge, tariff: Tariff) -> Costs:

@@ -1,17 +1,24 @@
 """What jobs cost, for scripts and for people."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from spotrain.cli import wording
+from spotrain.cli.causes import lost_in_words
 from spotrain.cli.costs import CostOf, Costs
-from spotrain.cli.wording import UNTOLD_STEPS, count, dollars, percent, size, span
+from spotrain.cli.fitted import Column, FactTable, FittedTable
+from spotrain.cli.wording import count, dollars, percent, size
 from spotrain.ledger.cost import Amount, Line, grouped
 from spotrain.ledger.job_cost import Hours, JobCost
-from spotrain.ledger.time_split import ettr, tells_no_steps
+from spotrain.ledger.time_split import ettr
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.table import Table
+
+GPU_HOURS: Final = "GPU hours"
+WORDS: Final = ("job", "pool", "zone", "capacity", "price from")
+"""Columns that hold no numbers."""
 
 # --- For scripts --------------------------------------------------------------------------------
 
@@ -86,59 +93,59 @@ def _camel(name: str) -> str:
 
 def tabulate(found: Costs) -> "RenderableType":
     """A line for each job, and one for what no job pays."""
-    table = _table("job", "node hours", "GPU hours", "useful", "cost", "on demand", "saved")
-    for each in found.jobs:
-        cost = each.cost
-        table.add_row(
-            each.job.name,
-            _hours(cost.amount.node_hours),
-            _hours(cost.amount.gpu_hours),
-            percent(_useful_share(cost.gpu_hours) or _useful_share(cost.node_hours)),
-            dollars(cost.usd),
-            dollars(cost.saving.on_demand_usd or None),
-            percent(cost.saving.fraction),
-        )
     rest = found.platform
-    table.add_row(
-        "platform", _hours(rest.node_hours), _hours(rest.gpu_hours), "", dollars(rest.usd), "", ""
+    return _table(
+        ("job", "node hours", GPU_HOURS, "ETTR", "cost", "on demand", "saved"),
+        [
+            *(
+                (
+                    each.job.name,
+                    *_held(each.cost.amount),
+                    percent(ettr(each.cost.split, each.record.worlds)),
+                    dollars(each.cost.usd),
+                    dollars(each.cost.saving.on_demand_usd or None),
+                    percent(each.cost.saving.fraction),
+                )
+                for each in found.jobs
+            ),
+            ("platform", *_held(rest), "", dollars(rest.usd), "", ""),
+        ],
+        left_out=(GPU_HOURS, "on demand", "saved", "node hours"),
+        has_gpus=any(each.gpu_hours for each in (rest, *(each.cost.amount for each in found.jobs))),
     )
-    return table
 
 
 def draw(judged: CostOf) -> "RenderableType":
     """Where one job's dollars went, and what became of its hours."""
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
     cost = judged.cost
-    places = _table("pool", "zone", "capacity", "price from", "node hours", "GPU hours", "cost")
     by = grouped(
         cost.lines,
         lambda line: (line.place.pool, line.place.zone, line.place.capacity, str(line.source)),
     )
-    for place, amount in by.items():
-        held = (_hours(amount.node_hours), _hours(amount.gpu_hours))
-        places.add_row(*place, *held, dollars(amount.usd))
-    facts = Table(box=None, show_header=False, pad_edge=False)
-    facts.add_column(style="bold", no_wrap=True)
-    facts.add_column(overflow="fold")
-    facts.add_row("cost", dollars(cost.usd))
-    facts.add_row("shared volume", traffic_in_words(cost))
-    saved = cost.saving.fraction
-    if saved is not None:
+    places = _table(
+        ("pool", "zone", "capacity", "price from", "node hours", GPU_HOURS, "cost"),
+        [(*place, *_held(amount), dollars(amount.usd)) for place, amount in by.items()],
+        left_out=(GPU_HOURS, "price from", "capacity"),
+        has_gpus=bool(cost.amount.gpu_hours),
+    )
+    return Group(Text(judged.job.name), places, FactTable(list(_facts(judged))))
+
+
+def _facts(judged: CostOf) -> Iterator[tuple[str, str]]:
+    cost = judged.cost
+    yield "cost", dollars(cost.usd)
+    yield "shared volume", traffic_in_words(cost)
+    if (saved := cost.saving.fraction) is not None:
         on_demand = dollars(cost.saving.on_demand_usd)
-        facts.add_row("saved", f"{percent(saved)}: the same useful work on demand is {on_demand}")
+        yield "saved", f"{percent(saved)}: the same useful work on demand is {on_demand}"
     hours, unit = (cost.gpu_hours, "GPU") if cost.amount.gpu_hours else (cost.node_hours, "node")
-    facts.add_row(f"{unit} hours", hours_in_words(hours))
-    share = ettr(cost.split, judged.record.worlds)
-    if share is not None:
-        facts.add_row("useful", f"{percent(share)} of the time that it wanted to train")
-    elif tells_no_steps(judged.record.worlds):
-        facts.add_row("useful", UNTOLD_STEPS)
+    yield f"{unit} hours", hours_in_words(hours)
     if cost.split.wanted_seconds > 0:
-        facts.add_row("lost", lost_in_words(judged))
-    return Group(Text(f"{judged.job.name}"), places, facts)
+        yield "ETTR", wording.ettr(ettr(cost.split, judged.record.worlds))
+        yield "lost", lost_in_words(cost.split.lost_seconds)
 
 
 def hours_in_words(hours: Hours) -> str:
@@ -158,30 +165,32 @@ def traffic_in_words(cost: JobCost) -> str:
     return f"{told}: {price}"
 
 
-def lost_in_words(judged: CostOf) -> str:
-    """The causes, the worst first."""
-    lost = asdict(judged.cost.split.lost_seconds)
-    worst = sorted(lost.items(), key=lambda cause: -cause[1])
-    told = [f"{name.replace('_', ' ')} {span(seconds)}" for name, seconds in worst if seconds >= 1]
-    return ", ".join(told) or "nothing"
-
-
-def _useful_share(hours: Hours) -> float | None:
-    paid = hours.useful + hours.lost + hours.boot + hours.idle
-    return hours.useful / paid if paid > 0 else None
-
-
 def _hours(hours: float) -> str:
     return f"{hours:,.1f}" if hours >= 10 else f"{hours:.2f}"
 
 
-def _table(first: str, *others: str) -> "Table":
-    from rich import box
-    from rich.table import Table
+def _held(amount: Amount) -> tuple[str, str]:
+    return _hours(amount.node_hours), _hours(amount.gpu_hours)
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column(first, overflow="fold")
-    for name in others:
-        is_word = name in ("zone", "capacity", "price from")
-        table.add_column(name, justify="left" if is_word else "right")
-    return table
+
+def _table(
+    titles: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    left_out: Sequence[str],
+    has_gpus: bool,
+) -> FittedTable:
+    """Without a column of GPU hours where no node has a GPU."""
+    kept = [i for i, title in enumerate(titles) if has_gpus or title != GPU_HOURS]
+    return FittedTable(
+        columns=[
+            Column(
+                title=titles[i],
+                is_number=titles[i] not in WORDS,
+                has_words=titles[i] in WORDS,
+            )
+            for i in kept
+        ],
+        rows=[[row[i] for i in kept] for row in rows],
+        left_out=[title for title in left_out if has_gpus or title != GPU_HOURS],
+    )

@@ -9,13 +9,22 @@ from typing import Final, Protocol
 from spotrain import contract
 from spotrain.archive.records import JobLedger, JobRecord, JobStay
 from spotrain.clouds.history import History, Market
+from spotrain.counts import count
 from spotrain.job import Pool, Price, StoragePrices, Terms
 from spotrain.job.terms import UNKNOWN
 from spotrain.ledger.attribution import Charge, Tenant, attribute, cool_down
 from spotrain.ledger.cost import Amount, Line, bill, grouped, total
-from spotrain.ledger.entries import GapEntry, NodeEntry, PauseEntry, StayEntry, WorldEntry
+from spotrain.ledger.entries import (
+    BackOffEntry,
+    GapEntry,
+    NodeEntry,
+    PauseEntry,
+    StayEntry,
+    WorldEntry,
+)
 from spotrain.ledger.job_cost import JobCost, Record, job_cost
 from spotrain.ledger.prices import PriceBook, Source
+from spotrain.ledger.suspensions import tell_suspensions
 from spotrain.ledger.time_split import Span
 from spotrain.ledger.traffic import NO_TRAFFIC
 
@@ -47,6 +56,8 @@ class Tariff:
     latest: Sequence[Price]
     ask_history: AskHistory
     terms: Terms = UNKNOWN
+    counts_gpus: bool = True
+    """False: the nodes' GPUs are on paper, as on this machine, so that only node hours are told."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +119,7 @@ def _costs(
     tenants = _tenants(archive.jobs(), archive.stays(earliest, until))
     charges: dict[str | None, list[Charge]] = defaultdict(list)
     for charge in attribute(nodes, tenants, now=until, terms=tariff.terms):
-        charges[charge.job].append(charge)
+        charges[charge.job].append(charge if tariff.counts_gpus else replace(charge, gpus=0))
     of_platform = [cut for each in charges[None] if (cut := _after(each, since))]
     of_jobs = [each for ledger in ledgers for each in charges[ledger.job.uid]]
     book, problem = _book(tariff, [*of_jobs, *of_platform], until)
@@ -172,10 +183,12 @@ def _book(tariff: Tariff, charges: Sequence[Charge], now: datetime) -> tuple[Pri
 def _record(ledger: JobLedger, until: datetime) -> Record:
     entries = ledger.entries
     worlds = [entry for entry in entries if isinstance(entry, WorldEntry)]
+    pauses = [entry for entry in entries if isinstance(entry, PauseEntry)]
     return Record(
-        worlds=worlds,
+        worlds=tell_suspensions(worlds, pauses),
         stays=[_closed(each, ledger.job) for each in entries if isinstance(each, StayEntry)],
-        pauses=[entry for entry in entries if isinstance(entry, PauseEntry)],
+        pauses=pauses,
+        back_offs=[entry for entry in entries if isinstance(entry, BackOffEntry)],
         life=Span(ledger.job.created_at, ledger.job.ended_at or until),
         # An archive of an earlier version does not say: the job never trained with fewer.
         min_workers=ledger.job.min_workers or min((world.size for world in worlds), default=1),
@@ -218,8 +231,8 @@ def _uncounted(judged: Sequence[CostOf], storage: StoragePrices | None) -> Itera
     traffic = sum((each.cost.traffic for each in judged), NO_TRAFFIC)
     if traffic.counted_pods < traffic.pods:
         yield (
-            f"What {traffic.pods - traffic.counted_pods} of {traffic.pods} pods read from and "
-            "wrote to the shared volume is not known, so what that cost is not in it."
+            f"What {traffic.pods - traffic.counted_pods} of {count(traffic.pods, 'pod')} "
+            "read from and wrote to the shared volume is not known, so what that cost is not in it."
         )
 
 

@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from spotrain.cli import jobs, output, wording
+from spotrain.cli.causes import lost_in_words
+from spotrain.cli.fitted import Column, FactTable, FittedTable
 from spotrain.cli.job_view import JobView, view
 from spotrain.cli.options import Context, Format, JobName, Local, Namespace, Output
 from spotrain.cli.status import draw
@@ -14,7 +16,6 @@ from spotrain.ledger.entries import WorldEntry
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.table import Table
 
 
 def command(
@@ -30,7 +31,7 @@ def command(
     """
     with jobs.opened(context=context, namespace=namespace, local=local) as opened:
         document = opened.get(name)
-    seen = view(document)
+    seen = view(document, local=local)
     output.answer(document, form, names=[name], table=lambda: draw_all(seen, datetime.now(UTC)))
 
 
@@ -38,8 +39,8 @@ def draw_all(seen: JobView, now: datetime) -> "RenderableType":
     from rich.console import Group
 
     parts: list[RenderableType] = [draw(seen)]
-    if ran := dict(_what_runs(seen)):
-        parts.append(_pairs(ran))
+    if ran := list(_what_runs(seen, now)):
+        parts.append(FactTable(ran))
     if seen.status.conditions:
         parts.append(_conditions(seen.status.conditions, now))
     if seen.worlds:
@@ -49,10 +50,12 @@ def draw_all(seen: JobView, now: datetime) -> "RenderableType":
     return Group(*parts)
 
 
-def _what_runs(seen: JobView) -> Iterator[tuple[str, str]]:
+def _what_runs(seen: JobView, now: datetime) -> Iterator[tuple[str, str]]:
+    if (split := seen.split(now)) and split.wanted_seconds > 0:
+        yield "lost", lost_in_words(split.lost_seconds)
     if seen.researcher:
         yield "researcher", seen.researcher
-    yield "created", wording.ago(seen.created_at, datetime.now(UTC))
+    yield "created", wording.ago(seen.created_at, now)
     if seen.job is None:
         return
     container = seen.job.template["spec"]["containers"][worker_container(seen.job.template)]
@@ -66,51 +69,54 @@ def _what_runs(seen: JobView) -> Iterator[tuple[str, str]]:
         yield "budget", wording.dollars(seen.job.budget.max_dollars)
 
 
-def _pairs(rows: dict[str, str]) -> "RenderableType":
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
-    for word, said in rows.items():
-        table.add_row(word, Text(said))
-    return table
-
-
-def _table(title: str, *columns: str) -> "Table":
-    from rich import box
-    from rich.table import Table
-
-    made = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        made.add_column(column, overflow="fold")
-    return made
-
-
-def _conditions(conditions: Sequence[Condition], now: datetime) -> "RenderableType":
-    table = _table("Conditions", "type", "holds", "for", "reason")
-    for each in conditions:
-        since = each.last_transition_time
-        lasted = wording.span((now - since).total_seconds()) if since else ""
-        table.add_row(each.type, "yes" if each.status == "True" else "no", lasted, each.reason)
-    return table
+def _conditions(conditions: Sequence[Condition], now: datetime) -> FittedTable:
+    return FittedTable(
+        title="Conditions",
+        columns=(
+            Column(title="type"),
+            Column(title="holds"),
+            Column(title="since"),
+            Column(title="reason", has_words=True),
+        ),
+        rows=[
+            (
+                each.type,
+                "yes" if each.status == "True" else "no",
+                wording.ago(each.last_transition_time, now) if each.last_transition_time else "",
+                each.reason,
+            )
+            for each in conditions
+        ],
+    )
 
 
-def _worlds(worlds: Sequence[WorldEntry], now: datetime) -> "RenderableType":
-    table = _table("Worlds", "world", "workers", "steps", "lasted", "ended by", "pause", "lost")
-    for each in worlds:
-        until = each.ended_at or now
-        table.add_row(
-            str(each.number),
-            str(each.size),
-            _steps(each),
-            wording.span((until - each.published_at).total_seconds()),
-            each.reason,
-            f"{each.pause_seconds:.1f} s" if each.pause_seconds is not None else "",
-            wording.count(each.steps_lost, "step") if each.steps_lost is not None else "",
-        )
-    return table
+def _worlds(worlds: Sequence[WorldEntry], now: datetime) -> FittedTable:
+    return FittedTable(
+        title="Worlds",
+        columns=(
+            Column(title="world", is_number=True),
+            Column(title="workers", is_number=True),
+            Column(title="steps", is_number=True),
+            Column(title="lasted", is_number=True),
+            Column(title="ended by"),
+            Column(title="pause", is_number=True),
+            Column(title="lost", is_number=True),
+        ),
+        rows=[_world_row(each, now) for each in worlds],
+        left_out=("lasted", "workers", "pause"),
+    )
+
+
+def _world_row(world: WorldEntry, now: datetime) -> tuple[str, ...]:
+    return (
+        str(world.number),
+        str(world.size),
+        _steps(world),
+        wording.span(((world.ended_at or now) - world.published_at).total_seconds()),
+        world.reason,
+        f"{world.pause_seconds:,.1f} s" if world.pause_seconds is not None else "",
+        wording.count(world.steps_lost, "step") if world.steps_lost is not None else "",
+    )
 
 
 def _steps(world: WorldEntry) -> str:
@@ -119,8 +125,14 @@ def _steps(world: WorldEntry) -> str:
     return f"{world.restored_step or 0:,} - {world.last_step:,}"
 
 
-def _places(places: Sequence[PastOffer], now: datetime) -> "RenderableType":
-    table = _table("Places left, the last one first", "pool", "zone", "left", "reason")
-    for each in places:
-        table.add_row(each.pool, each.zone, wording.ago(each.until, now), each.reason)
-    return table
+def _places(places: Sequence[PastOffer], now: datetime) -> FittedTable:
+    return FittedTable(
+        title="Places left, the last one first",
+        columns=(
+            Column(title="pool", has_words=True),
+            Column(title="zone", has_words=True),
+            Column(title="left"),
+            Column(title="reason", has_words=True),
+        ),
+        rows=[(each.pool, each.zone, wording.ago(each.until, now), each.reason) for each in places],
+    )

@@ -1,19 +1,22 @@
 """`spotrain doctor`."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from spotrain.cli import output
 from spotrain.cli.errors import JOB_FAILED
 from spotrain.cli.options import Context, Format, Namespace, Output
+from spotrain.cli.wording import command as command_line
+from spotrain.cli.wording import count
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from spotrain.doctor import Finding
 
+TRY_HERE: Final = "spotrain doctor --local looks at this machine, where jobs need no cluster"
 STYLES = {"pass": "green", "warn": "yellow", "fail": "bold red"}
 
 
@@ -39,22 +42,27 @@ def command(
     ] = True,
     form: Output = Format.table,
 ) -> None:
-    """Check what would keep jobs from running, before money is spent: 1 if something would."""
-    from spotrain.doctor import Verdict, gravest
+    """Check what would keep jobs from running, before money is spent: 1 if something would.
+
+    -o name writes the names of the checks that fail.
+    """
+    from spotrain.doctor import Verdict
 
     findings = (
         _here()
         if local
         else _there(context, namespace, cloud, region=region, cluster=eks_cluster, project=project)
     )
-    verdict = gravest(findings)
+    failing = [each.check for each in findings if each.verdict is Verdict.fail]
     output.answer(
         to_document(findings),
         form,
-        names=[each.check for each in findings if each.verdict is not Verdict.passed],
+        names=failing,
         table=lambda: tabulate(findings),
     )
-    if verdict is Verdict.fail:
+    if failing:
+        if form is Format.table:
+            output.say(conclude(failing, len(findings), local=local))
         raise typer.Exit(JOB_FAILED)
 
 
@@ -73,6 +81,15 @@ def to_document(findings: Sequence["Finding"]) -> dict[str, Any]:
             for each in findings
         ],
     }
+
+
+def conclude(failing: Sequence[str], checks: int, *, local: bool) -> str:
+    """`failing`: checks of those that were made."""
+    again = command_line("doctor", local=local)
+    return (
+        f"{len(failing)} of {count(checks, 'check')} failed: {', '.join(failing)}. Next: do what "
+        f"stands below each, then {again}"
+    )
 
 
 def tabulate(findings: Sequence["Finding"]) -> "RenderableType":
@@ -122,7 +139,7 @@ def _there(
             preflight = Preflight(connection)
             findings = list(preflight.check())
     except UserError as error:
-        return [fail("cluster", error.message, "spotrain doctor --help names the options")]
+        return [fail("cluster", error.message, TRY_HERE)]
     if cloud:
         findings += ask_cloud(
             preflight.pools,

@@ -10,9 +10,12 @@ from spotrain.cli.errors import CONFLICT, NOT_FOUND, UserError
 from spotrain.cli.job_view import JobView
 from spotrain.cli.wording import command, count
 from spotrain.controller.status import SUSPENDED
+from spotrain.job import ElasticJob
 from spotrain.kinds import Object
 from spotrain.ledger.entries import WorldEntry
 from spotrain.local.interruptions import Manner
+from spotrain.worlds.questions import choose_size
+from spotrain.worlds.state import Limits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +75,8 @@ def steady_world(seen: JobView, *, local: bool = False) -> WorldEntry:
     """
     if seen.job is None or has_ended(seen):
         raise UserError(
-            f"{seen.name} is {seen.state}: only a job that trains can be interrupted.",
+            f"{seen.name} is {seen.state}: only a job that trains can be interrupted. "
+            f"{command('list', local=local)} shows which do.",
             exit_code=CONFLICT,
         )
     if problem := unsteady(seen):
@@ -98,12 +102,26 @@ def unsteady(seen: JobView) -> str:
     world = seen.status.history[-1] if seen.status.history else None
     if world is None or world.ended_at is not None:
         return "forms a world"
+    whole = _whole_size(seen.job) if seen.job else 0
+    if world.size < whole:
+        return f"trains in a world of {world.size} until it grows to {whole}"
     if world.first_step_at is None:
         return (
             f"has told of no step of world {world.number} yet (a script tells of its steps by "
             "spotrain.train)"
         )
     return ""
+
+
+def _whole_size(job: ElasticJob) -> int:
+    """Of a world when all workers are there; some of them may have to stand by."""
+    limits = Limits(
+        min_size=job.min_replicas,
+        max_size=job.max_replicas,
+        desired_size=job.replicas,
+        allowed_sizes=tuple(job.elastic.allowed_replicas),
+    )
+    return choose_size(limits, job.replicas)
 
 
 def plan_strike(

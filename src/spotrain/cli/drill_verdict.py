@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from spotrain.cli.drill_plan import Strike, unsteady
+from spotrain.cli.drill_plan import Strike, names, unsteady
 from spotrain.cli.job_view import JobView
 from spotrain.cli.wording import count
 from spotrain.kinds import Object
@@ -106,6 +106,27 @@ def is_whole(seen: JobView, before: WorldEntry) -> bool:
     world = seen.status.history[-1] if seen.status.history else before
     is_after = world.number > before.number and world.size >= before.size
     return is_after and not unsteady(seen) and goes_on(seen, before.number)
+
+
+def missing(seen: JobView, strike: Strike, before: WorldEntry) -> str:
+    """What is awaited until the job is whole again, and what has come so far."""
+    worlds = {world.number: world for world in seen.status.history}
+    hit, newest = worlds.get(before.number), seen.status.history[-1]
+    if hit is not None and hit.ended_at is None:
+        leaving = names(strike.leaving)
+        return f"world {before.number} has not ended: nobody has seen {leaving} leave it yet"
+    so_far = f"world {before.number} has ended" + (f" by {hit.reason}" if hit else "")
+    wanted = count(seen.job.replicas, "worker") if seen.job else "its workers"
+    ready = f"{seen.status.workers.ready} of {wanted} ready"
+    if newest.ended_at is not None:
+        return f"{so_far} and no other one was formed; {ready}"
+    workers = count(newest.size, "worker")
+    if newest.first_step_at is None:
+        return f"{so_far} and world {newest.number} of {workers} has done no step; {ready}"
+    left = unsteady(seen)
+    return f"{so_far} and world {newest.number} of {workers} trains; " + (
+        f"the job {left}" if left else "all workers train again only now"
+    )
 
 
 def worlds_ended(seen: JobView, since: int) -> tuple[WorldEntry, ...]:

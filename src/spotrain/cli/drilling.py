@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from spotrain.cli import output
 from spotrain.cli.drill_plan import Strike, has_ended, steady_world, unsteady
-from spotrain.cli.drill_verdict import Outcome, goes_on, is_whole, worlds_ended
+from spotrain.cli.drill_verdict import Outcome, goes_on, is_whole, missing, worlds_ended
 from spotrain.cli.errors import CONFLICT, UserError
 from spotrain.cli.interrupts import ends_tidily
 from spotrain.cli.job_view import JobView, view
@@ -81,6 +81,8 @@ class Drill:
         began = time.monotonic()
         with ends_tidily(), self.ground.struck(strike) as check:
             trains = self._until(lambda seen: goes_on(seen, before.number), began, uid, check)
+        if trains:
+            output.say(f"{manner}: training goes on; the drill ends when all workers train again.")
         whole = trains and self._until(lambda seen: is_whole(seen, before), began, uid)
         seconds = time.monotonic() - began
         last = self._look(began)
@@ -89,7 +91,7 @@ class Drill:
             worlds=worlds_ended(last, before.number),
             usd_per_hour=rate,
             whole_seconds=seconds if whole else None,
-            problem="" if whole else self._not_whole(last),
+            problem="" if whole else self._not_whole(missing(last, strike, before)),
         )
 
     def _look(self, began: float | None = None) -> JobView:
@@ -129,6 +131,7 @@ class Drill:
             check()
             time.sleep(self.look_seconds)
 
-    def _not_whole(self, last: JobView) -> str:
-        state = unsteady(last) or "is still in the world that was to be interrupted"
-        return f"after {span(self.timeout_seconds)} {self.name} {state}"
+    def _not_whole(self, why: str) -> str:
+        return (
+            f"{self.name} was not whole again after {span(self.timeout_seconds)} (--timeout): {why}"
+        )

@@ -6,6 +6,7 @@ from typing import Final
 
 from spotrain.archive.errors import NotFound
 from spotrain.archive.records import EventFile
+from spotrain.checkpoints.store import is_in_bucket
 from spotrain.cli.event_sources import EventSource
 from spotrain.cli.growing_file import write_from
 from spotrain.cli.output import say
@@ -24,6 +25,8 @@ class EventMirror:
     _sizes: dict[Path, int] = field(default_factory=dict)
     """Of the files that are here."""
     _left_out: set[Path] = field(default_factory=set)
+    _in_buckets: set[str] = field(default_factory=set)
+    """Jobs."""
 
     @property
     def count(self) -> int:
@@ -33,8 +36,19 @@ class EventMirror:
     def update(self, source: EventSource, job: str, output: str) -> bool:
         """Fetch what is new in the job's output folder; whether there is such a folder.
 
+        Those in a bucket are told of, once, and left to a TensorBoard that can read buckets.
+
         Raises an ArchiveError, OSError, or what the source's connection does.
         """
+        if is_in_bucket(output):
+            if job not in self._in_buckets:
+                say(
+                    f"event files of {job} would be in {output}, and are not fetched from there: "
+                    f"tensorboard --logdir {output}, with what it needs for such a bucket, shows "
+                    "them."
+                )
+            self._in_buckets.add(job)
+            return False
         try:
             files = source.event_files(output)
         except NotFound:

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from spotrain.cli import output
+from spotrain.cli.fitted import Paragraphs
 from spotrain.cli.options import Context, Format, JobName, Local, Namespace, Output
 
 if TYPE_CHECKING:
@@ -69,6 +70,4 @@ def to_document(found: "Explanation") -> dict[str, Any]:
 
 
 def write(found: "Explanation") -> "RenderableType":
-    from rich.text import Text
-
-    return Text(found.paragraph)
+    return Paragraphs(found.paragraph)

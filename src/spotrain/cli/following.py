@@ -9,10 +9,11 @@ from threading import Thread
 from typing import Any, Final, Literal
 
 from spotrain.cli.errors import UserError
-from spotrain.cli.job_text import headline
+from spotrain.cli.job_text import headline, news
 from spotrain.cli.job_view import JobView
 from spotrain.cli.log_sources import Line
 from spotrain.cli.output import REFRESHES_PER_SECOND, say
+from spotrain.cli.pacing import Pace
 from spotrain.cli.status import draw
 
 LAST_LINES_SECONDS: Final = 30.0
@@ -111,17 +112,14 @@ def _whereabouts() -> Iterator[Callable[[JobView], None]]:
 
 
 def _tell_changes() -> Callable[[JobView], None]:
-    said = ""
+    pace = Pace()
 
     def tell(seen: JobView) -> None:
-        nonlocal said
         why = seen.why
-        line = headline(seen)
-        if why and why.message and not seen.status.finished:
-            line += f": {why.message}"
-        if line != said:
+        reason = f": {why.message}" if why and why.message and not seen.status.finished else ""
+        line = f"{headline(seen)}{reason}"
+        if pace.is_due(f"{news(seen)}{reason}", line):
             say(line)
-            said = line
 
     return tell
 

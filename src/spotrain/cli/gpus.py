@@ -63,30 +63,34 @@ def _on_this_machine() -> list[PoolView]:
 
 
 def tabulate(found: Sequence[PoolView]) -> "RenderableType":
-    from rich import box
-    from rich.table import Table
+    from rich.console import Group
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("gpu", no_wrap=True)
-    table.add_column("pool", overflow="fold")
-    table.add_column("zones", overflow="fold")
-    for title in ("a node", "now", "free", "at most", "$ now", "$ list"):
-        table.add_column(title, justify="right", no_wrap=True)
-    for each in found:
-        pool = each.pool
-        table.add_row(
-            pool.gpu,
-            pool.name,
-            ", ".join(pool.zones),
-            str(pool.gpus_per_node),
-            str(each.gpus),
-            str(each.free),
-            str(each.most),
-            f"{each.usd_now:.3f}{'' if each.is_told else '*'}",
-            f"{each.usd_list:.3f}",
-        )
-    table.caption = "* as the platform was built; no price has been told lately"
-    table.caption_justify = "left"
+    from spotrain.cli.fitted import Column, FittedTable, Paragraphs
+
+    numbers = ("a node", "now", "free", "at most", "$ now", "$ list")
+    table = FittedTable(
+        columns=[
+            Column(title="gpu"),
+            Column(title="pool"),
+            Column(title="zones", has_words=True),
+            *(Column(title=title, is_number=True) for title in numbers),
+        ],
+        rows=[
+            (
+                each.pool.gpu,
+                each.pool.name,
+                ", ".join(each.pool.zones),
+                str(each.pool.gpus_per_node),
+                str(each.gpus),
+                str(each.free),
+                str(each.most),
+                f"{each.usd_now:.3f}{'' if each.is_told else '*'}",
+                f"{each.usd_list:.3f}",
+            )
+            for each in found
+        ],
+        left_out=("$ list", "a node", "zones"),
+    )
     if all(each.is_told for each in found):
-        table.caption = None
-    return table
+        return table
+    return Group(table, Paragraphs("* as the platform was built; no price has been told lately"))

@@ -1,6 +1,7 @@
 """`spotrain init`."""
 
 from importlib.resources import files
+from os.path import exists, isfile
 from pathlib import Path
 from shlex import quote
 from typing import Annotated, Final
@@ -30,6 +31,8 @@ def command(
     ],
 ) -> None:
     """Write a small project: a training script, a job file and a README."""
+    if isfile(folder):
+        raise UserError(f"{folder}: is a file; name a folder, which is made if it is not there.")
     name = researcher_label(folder.resolve().name).lower().replace("_", "-").replace(".", "-")
     if not name:
         raise UserError(
@@ -44,7 +47,7 @@ def command(
 def write_project(folder: Path, name: str) -> list[Path]:
     """Raises UserError where a file is there already; nothing is written then."""
     job = example_job(name)
-    there = [folder / file for file in FILES if (folder / file).exists()]
+    there = [folder / file for file in FILES if exists(folder / file)]
     if there:
         raise UserError(
             f"{there[0]} is there already and stays as it is; name another folder.",
@@ -62,7 +65,10 @@ def write_project(folder: Path, name: str) -> list[Path]:
         for file in FILES:
             (folder / file).write_text(texts[file])
     except OSError as error:
-        raise UserError(f"the project cannot be written: {error}") from None
+        raise UserError(
+            f"{folder}: the project cannot be written there: {error.strerror}. Name a folder that "
+            "you may make or write."
+        ) from None
     return [folder / file for file in FILES]
 
 

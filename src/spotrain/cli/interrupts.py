@@ -12,6 +12,7 @@ from typing import Final, NoReturn
 from spotrain.cli import wording
 from spotrain.cli.errors import INTERRUPTED, UserError
 from spotrain.cli.output import say
+from spotrain.cli.pipes import Unwritten
 
 NO_JOB: Final = (
     "no job was made. Code that was sent already lies under output/ by the name of its contents, "
@@ -53,11 +54,14 @@ def unbroken(doing: str) -> Iterator[Interrupt]:
 
 @contextmanager
 def told(what_is_left: str) -> Iterator[None]:
-    """Turns Ctrl-C into a UserError that says what it left."""
+    """Turns Ctrl-C, and an answer that cannot be written, into a UserError that says what they
+    left."""
     try:
         yield
     except KeyboardInterrupt:
         raise interrupted(what_is_left) from None
+    except Unwritten as error:
+        raise UserError(f"{error.message} {what_is_left}", exit_code=error.exit_code) from None
 
 
 def interrupted(what_is_left: str) -> UserError:

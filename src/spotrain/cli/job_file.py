@@ -1,6 +1,7 @@
 """Files that a person hands to a verb: a job, and pools. Errors are one line."""
 
 from pathlib import Path
+from typing import Final
 
 import yaml
 
@@ -8,6 +9,9 @@ from spotrain import contract
 from spotrain.cli.errors import UserError
 from spotrain.job import InvalidDocument, parse_pools
 from spotrain.kinds import Object
+
+NO_TEXT: Final = "it is no UTF-8 text"
+WRITE_ONE: Final = "mend it, or let spotrain init write one."
 
 
 def read_job_file(path: Path) -> Object:
@@ -41,9 +45,18 @@ def _read(path: Path) -> Object:
         raise UserError(f"{path}: no such file; give the path of a YAML file.") from None
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}; give the path of a YAML file.") from None
-    except (UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
-        said = " ".join(str(error).split())
-        raise UserError(f"{path}: cannot be read as YAML: {said}") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{path}: cannot be read as YAML: {NO_TEXT}; {WRITE_ONE}") from None
+    except (yaml.YAMLError, RecursionError) as error:
+        said = _fault(error)
+        raise UserError(f"{path}: cannot be read as YAML: {said}; {WRITE_ONE}") from None
     if not isinstance(document, dict):
         raise UserError(f"{path}: holds no mapping; give one document.")
     return document
+
+
+def _fault(error: Exception) -> str:
+    """What is wrong, and in which line."""
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
+        return f"{error.problem} in line {error.problem_mark.line + 1}"
+    return " ".join(str(error).split())

@@ -31,6 +31,8 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
 AT_REST: Final = {states.SUSPENDED, states.SUCCEEDED, states.FAILED}
 DELETING: Final = "Deleting"
 STOPPING: Final = "Stopping"
+INTERRUPTED: Final = "Interrupted"
+"""State of a job of this machine that nobody runs though it has not ended."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -98,4 +98,4 @@ def fitting(
 def told(row: JobRow) -> str:
     """digits: Running, 3/4 workers, step 1,234."""
     step = "" if row.step is None else f", step {row.step:,}"
-    return f"{row.name}: {row.state}, {row.ready}/{row.wanted} workers{step}"
+    return f"{row.name}: {row.state}, {row.ready}/{wording.count(row.wanted, 'worker')}{step}"

@@ -5,24 +5,42 @@ from datetime import datetime
 from typing import Final
 
 from spotrain.cli.job_view import JobView
-from spotrain.cli.wording import UNTOLD_STEPS, ago, count, dollars, percent, rate, span
+from spotrain.cli.wording import ago, command, count, dollars, ettr, rate, span
 from spotrain.controller.status import RUNNING, Restarts
 
+OLD_SECONDS: Final = 60.0
+"""Sums of the controller that are as old say so: it writes them where something happens."""
 MOST_METRICS: Final = 3
 """Of what the script tells, in the line of progress; the report draws them all."""
 
 
 def headline(seen: JobView) -> str:
     """digits: Running, 3 of 3 workers, world 4, step 1,234."""
+    step = seen.status.progress.step if seen.status.progress else None
+    return ", ".join([news(seen), *([] if step is None else [f"step {step:,}"])])
+
+
+def course(seen: JobView) -> str:
+    """The headline, and how it goes: ..., 41.3 steps/s, loss 0.01234, 5 min left."""
+    parts = [headline(seen)]
+    if seen.steps_per_second:
+        parts.append(f"{rate(seen.steps_per_second)} steps/s")
+    parts += _metrics(seen)
+    if seen.seconds_left is not None and not seen.status.finished:
+        parts.append(f"{span(seen.seconds_left)} left")
+    return ", ".join(parts)
+
+
+def news(seen: JobView) -> str:
+    """What of the headline changes only when something happens."""
     status = seen.status
     parts = [f"{seen.name}: {seen.state}"]
     if not status.finished:
-        wanted = f" of {seen.job.replicas}" if seen.job else ""
-        parts.append(f"{status.workers.ready}{wanted} workers")
+        ready = status.workers.ready
+        wanted = f"{ready} of {count(seen.job.replicas, 'worker')}" if seen.job else ""
+        parts.append(wanted or count(ready, "worker"))
     if status.world:
         parts.append(f"world {status.world.number}")
-    if status.progress:
-        parts.append(f"step {status.progress.step:,}")
     return ", ".join(parts)
 
 
@@ -34,12 +52,9 @@ def facts(seen: JobView, now: datetime) -> Iterator[tuple[str, str]]:
         yield "workers", _workers(seen)
     if status.offer:
         zone = status.offer.zone or "any zone"
-        since = (
-            f", for {span((now - status.offer.since).total_seconds())}"
-            if status.offer.since
-            else ""
-        )
-        yield "place", f"{status.offer.pool}, {zone}{since}"
+        until, since = status.completion_time or now, status.offer.since
+        spent = f", for {span((until - since).total_seconds())}" if since else ""
+        yield "place", f"{status.offer.pool}, {zone}{spent}"
     if status.world:
         members = count(status.world.size, "worker")
         formed = ago(status.world.since, now)
@@ -50,13 +65,10 @@ def facts(seen: JobView, now: datetime) -> Iterator[tuple[str, str]]:
             steps = count(status.progress.steps_left or 0, "step")
             yield "left", f"{span(seen.seconds_left)}, if it goes on as now: {steps}"
     yield "restarts", restarts(status.restarts)
-    if seen.useful_share is not None:
-        share = percent(seen.useful_share)
-        yield "useful", f"{share} of the time since it wanted to train (ETTR)"
-    elif seen.tells_no_steps:
-        yield "useful", UNTOLD_STEPS
+    if (split := seen.split(now)) and split.wanted_seconds > 0:
+        yield "ETTR", ettr(seen.ettr(now))
     if seen.totals:
-        yield "cost", _cost(seen)
+        yield "cost", _cost(seen, now)
     if status.last_stall:
         stall = status.last_stall
         said = stall.message or "no rank could be asked why"
@@ -67,7 +79,15 @@ def facts(seen: JobView, now: datetime) -> Iterator[tuple[str, str]]:
         yield "last loss", f"{ago(taken.at, now)}, {taken.pod}{node}: {taken.reason}"
     why = seen.why
     if why and why.message and not _is_whole(seen):
-        yield "why", why.message
+        yield "why", _as_typed(why.message, seen)
+
+
+def _as_typed(message: str, seen: JobView) -> str:
+    """The controller does not know whether it is one of this machine."""
+    if not seen.is_local or "--local" in message:
+        return message
+    told = command("resume", seen.name, local=False)
+    return message.replace(told, command("resume", seen.name, local=True))
 
 
 def _is_whole(seen: JobView) -> bool:
@@ -98,11 +118,19 @@ def _state(seen: JobView, now: datetime) -> str:
 def _workers(seen: JobView) -> str:
     job = seen.job
     assert job
-    ready = f"{seen.status.workers.ready} of {job.replicas} ready"
-    limits = f"{job.min_replicas} to {job.max_replicas} allowed"
-    gpu = (job.placement.gpu or "GPU").upper() if job.gpus_per_worker else ""
-    each = f", {job.gpus_per_worker} x {gpu} each" if gpu else ""
-    return f"{ready}, {limits}{each}"
+    said = [f"{seen.status.workers.ready} of {job.replicas} ready"]
+    if job.min_replicas < job.max_replicas:
+        said.append(f"{job.min_replicas} to {job.max_replicas} allowed")
+    if job.gpus_per_worker:
+        said.append(gpus_each(seen))
+    return ", ".join(said)
+
+
+def gpus_each(seen: JobView) -> str:
+    """1 x T4 each; of this machine on paper, whatever it has."""
+    assert seen.job
+    gpu = (seen.job.placement.gpu or "GPU").upper()
+    return f"{seen.job.gpus_per_worker} x {gpu} each{', on paper' if seen.is_local else ''}"
 
 
 def _progress(seen: JobView, now: datetime) -> str:
@@ -113,14 +141,23 @@ def _progress(seen: JobView, now: datetime) -> str:
         said += f"; {rate(seen.steps_per_second)} steps/s"
     if seen.samples_per_second:
         said += f", {rate(seen.samples_per_second)} samples/s"
-    told = list((progress.metrics or {}).items())[:MOST_METRICS]
-    return said + "".join(f"; {name} {value:.4g}" for name, value in told)
+    return "; ".join([said, *_metrics(seen)])
 
 
-def _cost(seen: JobView) -> str:
+def _metrics(seen: JobView) -> list[str]:
+    """loss 0.01234, of the first few that the script has told."""
+    progress = seen.status.progress
+    told = (progress.metrics if progress else None) or {}
+    return [f"{name} {value:.4g}" for name, value in list(told.items())[:MOST_METRICS]]
+
+
+def _cost(seen: JobView, now: datetime) -> str:
     totals = seen.totals
     assert totals
-    said = f"{dollars(totals.estimated_usd)} so far"
+    said = dollars(totals.estimated_usd)
+    if not seen.status.finished:
+        is_old = (now - totals.until).total_seconds() >= OLD_SECONDS
+        said += f", as of {ago(totals.until, now)}" if is_old else " so far"
     if totals.list_usd:
         said += f"; the same nodes on demand {dollars(totals.list_usd)}"
     return said

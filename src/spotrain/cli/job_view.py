@@ -17,9 +17,11 @@ from spotrain.controller.status import (
 from spotrain.controller.stored import read_status
 from spotrain.job import ElasticJob, InvalidDocument, parse_job
 from spotrain.kinds import Object
-from spotrain.ledger.account import Totals
+from spotrain.ledger.account import Record, Totals
+from spotrain.ledger.closing import split_record
 from spotrain.ledger.entries import WorldEntry
-from spotrain.ledger.time_split import ettr, tells_no_steps
+from spotrain.ledger.suspensions import tell_suspensions
+from spotrain.ledger.time_split import Split, ettr
 
 TOLD_BY: Final = {FAILED: FAILED, SUCCEEDED: SUCCEEDED, SUSPENDED: SUSPENDED}
 """State -> the condition that says why; in every other state it is Running."""
@@ -31,6 +33,8 @@ class JobView:
     job: ElasticJob | None
     """None: its spec cannot be read; the condition says what is wrong."""
     status: JobStatus
+    is_local: bool = False
+    """It is of this machine, whose GPUs are on paper."""
 
     @property
     def name(self) -> str:
@@ -61,24 +65,31 @@ class JobView:
 
     @property
     def worlds(self) -> tuple[WorldEntry, ...]:
-        """The newest ones, oldest first."""
-        return self.status.history
+        """The newest ones, oldest first, with what the job's account knows of their ends."""
+        account = self.status.ledger
+        return tell_suspensions(self.status.history, account.pauses if account else ())
 
     @property
     def totals(self) -> Totals | None:
         """What the controller has summed up; None where it keeps no account."""
         return self.status.ledger.totals if self.status.ledger else None
 
-    @property
-    def useful_share(self) -> float | None:
-        """ETTR: the share of the time in which the job wanted to train that brought it forward.
-        None: not known, as it has just begun, or as its script tells of no steps."""
-        return ettr(self.totals, self.worlds) if self.totals else None
+    def split(self, now: datetime) -> Split | None:
+        """What became of the time in which the job wanted to train, up to now or to its end: the
+        totals say it up to when the controller last wrote. None where it keeps no account."""
+        account, history = self.status.ledger, self.status.history
+        if account is None:
+            return None
+        sizes = [world.size for world in history]
+        least = self.job.min_replicas if self.job else min(sizes, default=1)
+        until = self.status.completion_time or now
+        return split_record(Record(account=account, worlds=history), until, min_workers=least)
 
-    @property
-    def tells_no_steps(self) -> bool:
-        """It has trained, or tries to, and nobody knows how far it is."""
-        return tells_no_steps(self.worlds)
+    def ettr(self, now: datetime) -> float | None:
+        """The share of that time which went into steps that were kept. None: not known, as nobody
+        has told of a step."""
+        split = self.split(now)
+        return ettr(split, self.status.history) if split else None
 
     @property
     def usd(self) -> float | None:
@@ -104,10 +115,11 @@ class JobView:
     @property
     def _present(self) -> WorldEntry | None:
         """None between two worlds, and after the last."""
-        newest = self.worlds[-1] if self.worlds else None
+        history = self.status.history
+        newest = history[-1] if history else None
         return newest if newest and newest.ended_at is None else None
 
-    def summary(self) -> Object:
+    def summary(self, now: datetime) -> Object:
         """What `-o json` and `-o yaml` write; a field that is not known is null."""
         job, status = self.job, self.status
         why = self.why
@@ -148,18 +160,20 @@ class JobView:
                 "growths": status.restarts.growths,
                 "inPlace": status.restarts.in_place,
             },
-            "usefulShare": self.useful_share,
+            "ettr": self.ettr(now),
             "usd": self.usd,
         }
 
 
-def view(document: Object) -> JobView:
+def view(document: Object, *, local: bool = False) -> JobView:
     """Anything that a job's document may hold is seen; nothing of it is refused."""
     try:
         job = parse_job(document)
     except InvalidDocument:
         job = None
-    return JobView(document=document, job=job, status=read_status(document.get("status")))
+    return JobView(
+        document=document, job=job, status=read_status(document.get("status")), is_local=local
+    )
 
 
 def _moment(at: datetime | None) -> str | None:

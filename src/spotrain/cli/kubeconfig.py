@@ -39,8 +39,12 @@ def read_config(context: str | None) -> SingleConfig:
     """The context of that name; None: the current one. Raises UserError where there is none."""
     try:
         found = _read_all().get(context)
-    except (ConfigError, UnicodeDecodeError, OSError) as error:
+    except ConfigError as error:
         raise _unusable(error) from None
+    except OSError as error:
+        raise _unusable(f"{error.filename}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise _unusable("it is no UTF-8 text") from None
     except YAMLError as error:
         raise _unusable(f"it cannot be read as YAML{_place(error)}") from None
     except KeyError as error:
@@ -84,9 +88,13 @@ def _read_all() -> KubeConfig:
 
 def _read_file(name: str) -> KubeConfig:
     path = Path(name).expanduser()
-    if not path.is_file():
+    if os.path.isdir(path):
+        raise ConfigError(f"{name} is a folder, and a file is needed")
+    if not os.path.exists(path):
         raise ConfigError(f"{name} not found")
     document = yaml.safe_load(path.read_text())
+    if document is None:
+        raise ConfigError(f"{name} is empty")
     config = KubeConfig.from_dict(document, fname=path)
     config.clusters = to_mapping(document["clusters"], "cluster", factory=RoutedCluster)
     return config

@@ -53,7 +53,8 @@ def summaries(opened: jobs.Jobs) -> list[Object]:
     from spotrain.cli.job_view import view
 
     found = sorted(map(view, opened.list()), key=lambda seen: (seen.created_at, seen.name))
-    return [seen.summary() for seen in found]
+    now = datetime.now(UTC)
+    return [seen.summary(now) for seen in found]
 
 
 def show_table(rows: Sequence[JobRow], none: str) -> None:

@@ -1,13 +1,15 @@
-"""A display that follows a job: redrawn in place on a terminal, a line a change elsewhere."""
+"""A display that follows a job: redrawn in place on a terminal; elsewhere a line a change, and now
+and then one of the step."""
 
 import sys
 from collections.abc import Callable, Generator, Iterable
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from spotrain.cli.job_text import headline
+from spotrain.cli.job_text import headline, news
 from spotrain.cli.job_view import JobView
 from spotrain.cli.output import REFRESHES_PER_SECOND
+from spotrain.cli.pacing import Pace
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -48,10 +50,9 @@ def _in_place(
 
 
 def _line_by_line(views: Iterable[JobView]) -> Generator[JobView, None, None]:
-    told = ""
+    pace = Pace()
     for seen in views:
         line = headline(seen)
-        if line != told:
+        if pace.is_due(news(seen), line):
             print(line, flush=True)
-            told = line
         yield seen

@@ -12,6 +12,7 @@ from spotrain.archive.ledger_files import LedgerFiles, read_nodes
 from spotrain.archive.log_reader import EVERYTHING, LogQuery
 from spotrain.archive.records import JobRecord, LogLine
 from spotrain.cli.errors import NOT_FOUND, UserError
+from spotrain.cli.job_view import view
 from spotrain.cli.local_jobs import LocalJobs
 from spotrain.job import InvalidDocument
 from spotrain.local.keeper import end_loose_nodes, locked
@@ -37,21 +38,25 @@ class LocalArchive(Folder):
     def logs(
         self, name: str, uid: str = "", query: LogQuery = EVERYTHING, *, follow: bool = False
     ) -> Iterator[LogLine]:
-        """With `follow` until nobody runs the job any more: then all of it is written."""
+        """With `follow`, or of a job that has just ended, until nobody runs it any more: all is
+        written then.
+        """
         job = self.job(name, uid)
         reader = self.log_reader(job, query)
         while True:
-            goes_on = follow and self._is_run(job)
+            goes_on = self._writes_more(job, or_trains=follow)
             yield from reader.read()
             if not goes_on:
                 return
             time.sleep(LOOK_SECONDS)
 
-    def _is_run(self, job: JobRecord) -> bool:
-        """False too where another job has its name now."""
+    def _writes_more(self, job: JobRecord, *, or_trains: bool) -> bool:
+        """Whether what runs it has told that it has ended, and writes its last lines still; or
+        trains on. Not where another job has its name now."""
         with contextlib.suppress(NoSuchJob, InvalidDocument):
             stored = self._shelf.find(job.name)
-            return stored.uid == job.uid and stored.is_run
+            if stored.uid == job.uid and stored.is_run:
+                return or_trains or view(stored.document()).status.finished
         return False
 
 
@@ -65,7 +70,8 @@ def opened_local_archive(shelf: Shelf) -> Iterator[LocalArchive]:
         raise UserError(str(error), exit_code=NOT_FOUND) from None
     except OSError as error:
         raise UserError(
-            f"{shelf.archive} cannot be read: {error}. Mend that, and ask again."
+            f"{error.filename or shelf.archive} cannot be read: {error.strerror}. Let it be read, "
+            "and ask again."
         ) from None
 
 

@@ -2,8 +2,6 @@
 
 import contextlib
 import os
-import signal
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,12 +10,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from spotrain.cli.errors import JOB_FAILED, UserError
+from spotrain.cli.errors import UserError
 from spotrain.cli.job_rows import JobRow, row_of_document
 from spotrain.cli.jobs import name_taken, names_of, no_such_job
+from spotrain.cli.local_engines import start_engine, without_engine
 from spotrain.cli.refusals import NotThere
 from spotrain.cli.sweep_jobs import sweep_of
-from spotrain.controller.status import FAILED, NO_PROCESS, RUNNING, SUCCEEDED, SUSPENDED
 from spotrain.job import InvalidDocument
 from spotrain.kinds import Object
 from spotrain.local.shelf import (
@@ -27,7 +25,6 @@ from spotrain.local.shelf import (
     Settings,
     Shelf,
     StoredJob,
-    merged,
 )
 
 T = TypeVar("T")
@@ -36,14 +33,17 @@ FOLDER: Final = ".spotrain"
 """In the folder where a command is typed, unless the environment names another."""
 WHERE: Final = "on this machine"
 LOOK_SECONDS: Final = 0.2
-START_SECONDS: Final = 300.0
-"""An engine that has not begun by then never will; a loaded machine takes seconds."""
-INTERRUPTED: Final = "Interrupted"
-"""State of a job that nobody runs though it has not ended."""
 
 
 def own_shelf() -> Shelf:
-    return Shelf(Path(os.environ.get(ENV_FOLDER, FOLDER)).resolve())
+    """Raises UserError where its place is taken by a file."""
+    folder = Path(os.environ.get(ENV_FOLDER) or FOLDER)
+    if os.path.isfile(folder):
+        raise UserError(
+            f"{folder}: is a file, and jobs of this machine are kept in a folder; name one by "
+            f"{ENV_FOLDER}, or move the file away."
+        )
+    return Shelf(folder.resolve())
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def seen(stored: StoredJob) -> Object:
         except AlreadyRun:
             return document
         raise NoSuchJob(stored.name)
-    return without_engine(document)
+    return without_engine(document, stored.last_alive)
 
 
 def remove(stored: StoredJob, uid: str) -> None:
@@ -204,70 +204,3 @@ def usable() -> Iterator[None]:
 def unusable(error: InvalidDocument) -> UserError:
     """In one line."""
     return UserError(" ".join(str(error).split()))
-
-
-def without_engine(document: Object) -> Object:
-    """The document of a job that no process runs: its workers are gone, whatever it says."""
-    status = document.get("status") or {}
-    conditions = {each["type"]: each for each in status.get("conditions") or []}
-    if any(conditions.get(kind, {}).get("status") == "True" for kind in (SUCCEEDED, FAILED)):
-        return document
-    name = document["metadata"]["name"]
-    kind = SUSPENDED if document["spec"].get("suspend") else RUNNING
-    conditions[kind] = {
-        **conditions.get(kind, {}),
-        "type": kind,
-        "status": "True" if kind == SUSPENDED else "False",
-        "reason": NO_PROCESS,
-        "message": f"no process runs it; spotrain resume {name} --local goes on where it was.",
-    }
-    told: Object = {
-        "state": SUSPENDED if kind == SUSPENDED else INTERRUPTED,
-        "conditions": list(conditions.values()),
-        "replicaStatuses": None,
-        "world": None,
-    }
-    return {**document, "status": merged(status, told)}
-
-
-def start_engine(stored: StoredJob) -> None:
-    """Run the job in a process that outlives this one. Raises UserError where it does not start."""
-    before, story = _written(stored), stored.folder / "story.log"
-    process = _spawn([sys.executable, "-m", "spotrain.local", str(stored.folder)], story)
-    deadline = time.monotonic() + START_SECONDS
-    ended = 0
-    try:
-        while _written(stored) == before:
-            ended, _ = os.waitpid(process, os.WNOHANG)
-            if ended or time.monotonic() > deadline:
-                told = story.read_text(errors="replace").splitlines() or ["it says nothing"]
-                raise UserError(f"the job did not start here: {told[-1]}", exit_code=JOB_FAILED)
-            time.sleep(0.05)
-    except BaseException:  # Ctrl-C too
-        if not ended:
-            os.kill(process, signal.SIGTERM)
-        raise
-
-
-def _spawn(command: list[str], output: Path) -> int:
-    """In a session of its own: a Ctrl-C is for the command that starts it, not for the job."""
-    append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-    return os.posix_spawn(
-        command[0],
-        command,
-        os.environ,
-        file_actions=[
-            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-            (os.POSIX_SPAWN_OPEN, 1, str(output), append, 0o600),
-            (os.POSIX_SPAWN_DUP2, 1, 2),
-        ],
-        setsid=True,
-    )
-
-
-def _written(stored: StoredJob) -> int:
-    """When its engine wrote last."""
-    try:
-        return stored.status_file.stat().st_mtime_ns
-    except FileNotFoundError:
-        return 0

@@ -10,14 +10,18 @@ from typing import Any
 
 from spotrain import contract
 from spotrain.cli.errors import CONFLICT, INTERRUPTED, JOB_FAILED, UserError
+from spotrain.cli.job_text import course
 from spotrain.cli.job_view import view
 from spotrain.cli.local_archive import opened_local_archive
 from spotrain.cli.local_jobs import ENV_FOLDER, kept, own_shelf, unusable
 from spotrain.cli.output import REFRESHES_PER_SECOND, say
+from spotrain.cli.pacing import Pace
+from spotrain.cli.script import refuse_missing_in_document
 from spotrain.cli.status import draw
+from spotrain.counts import count
 from spotrain.job import InvalidDocument, parse_job
 from spotrain.local.image import NotLocal
-from spotrain.local.service import run_job
+from spotrain.local.service import FolderGone, run_job
 from spotrain.local.shelf import (
     MACHINES,
     AlreadyRun,
@@ -28,6 +32,8 @@ from spotrain.local.shelf import (
     StoredJob,
 )
 
+LOOK_SECONDS = 1.0
+"""Between two looks whether a line of progress is due."""
 LAST_LINES = 15
 """Of a failed worker's log."""
 
@@ -101,9 +107,13 @@ def _play(stored: StoredJob) -> bool:
     """Whether it succeeded. Raises UserError: it cannot run here, or Ctrl-C."""
     try:
         with _display(stored) as tell:
-            return asyncio.run(run_job(stored, tell))
+            return asyncio.run(_run(stored, tell))
     except NotLocal as error:
         raise UserError(str(error)) from None
+    except FolderGone as error:
+        raise UserError(str(error), exit_code=JOB_FAILED) from None
+    except InvalidDocument as error:
+        raise unusable(error) from None
     except OSError as error:
         raise UserError(f"the job cannot run here: {error}", exit_code=JOB_FAILED) from None
     except KeyboardInterrupt:
@@ -114,6 +124,27 @@ def _play(stored: StoredJob) -> bool:
         ) from None
 
 
+async def _run(stored: StoredJob, tell: Callable[[str], None]) -> bool:
+    """`run_job`, and where nothing is redrawn a line now and then of how far it is."""
+    if sys.stdout.isatty():
+        return await run_job(stored, tell)
+    telling = asyncio.create_task(_tell_course(stored, tell))
+    try:
+        return await run_job(stored, tell)
+    finally:
+        telling.cancel()
+
+
+async def _tell_course(stored: StoredJob, tell: Callable[[str], None]) -> None:
+    pace = Pace()
+    with contextlib.suppress(NoSuchJob, InvalidDocument):  # its engine finds that, and ends
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            line = course(view(stored.document()))
+            if pace.is_due("", line):  # what happens is told by the job's own story
+                tell(line)
+
+
 def _add(
     shelf: Shelf, document: Mapping[str, Any], settings: Settings, running: ExitStack
 ) -> StoredJob:
@@ -121,9 +152,11 @@ def _add(
         job = parse_job(document)
         if settings.machines < job.min_replicas:
             raise UserError(
-                f"--machines {settings.machines}: the job needs {job.min_replicas} workers at "
+                f"--machines {settings.machines}: the job needs "
+                f"{count(job.min_replicas, 'worker')} at "
                 "least, and each has a machine of its own."
             )
+        refuse_missing_in_document(document, Path(settings.workdir), "which is --workdir")
         with kept(shelf):
             with contextlib.suppress(NoSuchJob):
                 old = shelf.find(job.name)
@@ -152,7 +185,7 @@ def _display(stored: StoredJob) -> Iterator[Callable[[str], None]]:
     from rich.live import Live
 
     with Live(
-        get_renderable=lambda: draw(view(stored.document())),
+        get_renderable=lambda: draw(view(stored.document(), local=True)),
         refresh_per_second=REFRESHES_PER_SECOND,
     ) as live:
         yield lambda text: live.console.print(text, markup=False, highlight=False)

@@ -1,7 +1,7 @@
 """`spotrain logs`."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -12,7 +12,7 @@ from spotrain.cli.options import Context, JobName, Local, Namespace
 from spotrain.cli.output import say
 
 if TYPE_CHECKING:
-    from spotrain.archive.records import JobLedger
+    from spotrain.archive.records import JobLedger, LogLine
     from spotrain.cli.jobs import Jobs
     from spotrain.cli.log_sources import LogSource
 
@@ -60,32 +60,68 @@ def lines_of(
     worker: int | None = None,
     world: int | None = None,
     follow: bool = False,
+    tell_of_cluster: Callable[[str], None] = say,
 ) -> Iterator[Line]:
-    """In time order; with `follow` until the job has ended. Without an archive those of the pods
-    that are still there, and that is said.
+    """In time order; with `follow` until the job has ended, also past an archive and a cluster that
+    do not answer for a while, which is said. Without an archive those of the pods that are
+    still there, and that is said.
 
     `uid`: of the job that is meant; empty: the newest of the name, and whoever follows means the
     one that is there now, if there is one. Raises UserError.
     """
+    from spotrain.archive.errors import FellSilent
     from spotrain.cli.archive import ArchiveAway
+    from spotrain.cli.outages import Patience
+    from spotrain.cli.refusals import NotAllowed, NotAnswering
+    from spotrain.cli.shown_lines import ShownLines
+
+    shown = ShownLines()
+    archive, cluster = Patience("the archive"), Patience("the cluster", tell_of_cluster)
+
+    def answered(record: "JobLedger") -> None:
+        nonlocal uid
+        uid = record.job.uid  # another job may have its name when it is asked again
+        archive.answered()
+        cluster.answered()
 
     def read(*, of_pods: bool) -> Iterator[Line]:
         with opened(context=context, namespace=namespace, local=local, of_pods=of_pods) as (
             jobs,
             source,
         ):
-            yield from _lines(jobs, source, name, uid, worker=worker, world=world, follow=follow)
+            lines = _lines(
+                jobs,
+                source,
+                name,
+                uid,
+                worker=worker,
+                world=world,
+                follow=follow,
+                begin=shown.since,
+                answered=answered,
+            )
+            for line in shown.new(lines):
+                yield Line(line.worker, line.line)
 
-    has_spoken = False
-    try:
-        for line in read(of_pods=False):
-            has_spoken = True
-            yield line
-    except ArchiveAway as away:
-        if has_spoken:
-            raise
-        say(f"{away.message} This is what the pods have printed that are still there.")
-        yield from read(of_pods=True)
+    of_pods = False
+    while True:
+        try:
+            yield from read(of_pods=of_pods)
+            return
+        except FellSilent:
+            continue
+        except (NotAnswering, NotAllowed) as error:
+            if not follow:
+                raise
+            cluster.wait(error)
+        except ArchiveAway as away:
+            if archive.has_answered and not follow:
+                raise
+            try:
+                archive.wait(away)
+            except ArchiveAway:
+                say(f"{away.message} This is what the pods have printed that are still there.")
+                of_pods = True
 
 
 def _lines(
@@ -97,18 +133,21 @@ def _lines(
     worker: int | None,
     world: int | None,
     follow: bool,
-) -> Iterator[Line]:
+    begin: str,
+    answered: "Callable[[JobLedger], None]",
+) -> "Iterator[LogLine]":
+    """`begin`: not before it. `answered` hears what the source has told of the job."""
     from spotrain.archive.log_reader import LogQuery
 
     if follow and not uid:
         uid = _uid_of(jobs, name)
     record = _record(jobs, source, name, uid, wait=follow)
+    answered(record)
     since, until = window_of(record, world) if world is not None else ("", "")
     if worker is not None and not follow:  # it may still come to one that is followed
         refuse_worker(record, worker)
-    query = LogQuery(worker=worker, since=since, until=until)
-    for line in source.logs(name, record.job.uid, query, follow=follow and not until):
-        yield Line(line.worker, line.line)
+    query = LogQuery(worker=worker, since=max(since, begin), until=until)
+    yield from source.logs(name, record.job.uid, query, follow=follow and not until)
 
 
 def _uid_of(jobs: "Jobs", name: str) -> str:

@@ -10,10 +10,12 @@ from importlib import import_module
 from typing import Annotated, Any, Final
 
 import typer
-from typer.core import CompletionItem, TyperGroup  # type: ignore[attr-defined]
+from typer._click.exceptions import NoArgsIsHelpError, UsageError
+from typer.core import CompletionItem, TyperCommand, TyperGroup  # type: ignore[attr-defined]
 
-from spotrain.cli.errors import UserError
-from spotrain.cli.pipes import end_unread, open_outputs
+from spotrain.cli.errors import OK, USAGE, UserError
+from spotrain.cli.pipes import open_outputs
+from spotrain.cli.usage import in_our_words, no_such_verb, refuse_two_places, typed_options
 
 PROGRAM: Final = "spotrain"
 VERBS: Final[Mapping[str, str]] = {
@@ -48,12 +50,6 @@ VERBS: Final[Mapping[str, str]] = {
 class Verbs(TyperGroup):
     """The verbs of `VERBS`; each is looked at only when it is used."""
 
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError:  # before typer makes a failed job of it
-            end_unread()
-
     def list_commands(self, ctx: Any) -> list[str]:
         return list(VERBS)
 
@@ -61,6 +57,11 @@ class Verbs(TyperGroup):
         if cmd_name not in self.commands and cmd_name in VERBS:
             self.commands[cmd_name] = load_verb(cmd_name)
         return self.commands.get(cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] not in VERBS and not ctx.resilient_parsing:
+            raise no_such_verb(args[0], list(VERBS))
+        return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         if incomplete.startswith("-"):
@@ -73,11 +74,19 @@ class Verbs(TyperGroup):
             formatter.write_dl(list(VERBS.items()))
 
 
+class Verb(TyperCommand):
+    """One of them; what holds for all of them is refused before it runs."""
+
+    def invoke(self, ctx: Any) -> Any:
+        refuse_two_places(typed_options(ctx))
+        return super().invoke(ctx)
+
+
 def load_verb(verb: str) -> Any:
     """The command of a verb, for the group and for the documentation."""
     module = import_module(f"spotrain.cli.{verb}")
     alone = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
-    alone.command(name=verb)(module.command)
+    alone.command(name=verb, cls=Verb)(module.command)
     return typer.main.get_command(alone)
 
 
@@ -116,7 +125,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """The console script. Ends the process with the exit code."""
     with open_outputs():
         try:
-            app(args=arguments, prog_name=PROGRAM)
+            code = app(args=arguments, prog_name=PROGRAM, standalone_mode=False) or OK
+            sys.stdout.flush()
+        except NoArgsIsHelpError as asked:
+            asked.show()
+            code = USAGE
+        except UsageError as error:
+            code = _refuse(in_our_words(error))
         except UserError as error:
-            print(f"{PROGRAM}: {error.message}", file=sys.stderr)
-            sys.exit(error.exit_code)
+            code = _refuse(error)
+        sys.exit(code)
+
+
+def _refuse(error: UserError) -> int:
+    print(f"{PROGRAM}: {error.message}", file=sys.stderr)
+    return error.exit_code

@@ -1,17 +1,20 @@
 """What a person orders by options, and the jobs that come of it: of one name, or of many."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from spotrain import contract
 from spotrain.cli.code import code_folder, packed_code
 from spotrain.cli.destination import Destination, in_cluster, on_this_machine
 from spotrain.cli.errors import UserError
 from spotrain.cli.interrupts import goes_on, interrupted, unbroken
 from spotrain.cli.jobs import Jobs
+from spotrain.cli.script import Place, refuse_missing_script
 from spotrain.cli.sizing import Size, choose_size, fitting_pools
 from spotrain.cli.submission import Submission, build_job
 from spotrain.job import CapacityPolicy, Pool
@@ -19,6 +22,9 @@ from spotrain.kinds import Object
 
 if TYPE_CHECKING:
     from spotrain.cli.code import Packed
+
+VARIABLE: Final = r"[-._a-zA-Z][-._a-zA-Z0-9]*"
+"""Names that every API server takes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,11 +56,14 @@ class Preparation:
     environment: Mapping[str, str] = field(default_factory=dict)
     packed: "Packed | None" = None
     workdir: str = ""
+    is_local: bool = False
+    scripts: Place | None = None
+    """Where the script has to lie; None: in the image, which nobody has looked into."""
 
     def job(self, name: str, arguments: Sequence[str]) -> Object:
-        """Raises UserError where no such job can be."""
+        """Raises UserError where no such job can be, or no worker finds its script."""
         order, target = self.order, self.target
-        return build_job(
+        job = build_job(
             Submission(
                 name=name,
                 namespace=target.namespace,
@@ -72,6 +81,19 @@ class Preparation:
                 workdir=self.workdir,
             )
         )
+        if self.scripts:
+            refuse_missing_script(arguments, self.scripts)
+        return job
+
+    @property
+    def wording(self) -> str:
+        """What was ordered, with what nobody has typed: 2 workers of 1 GPU (t4, pool t4-spot)."""
+        gpu = self.pools[0].gpu
+        chosen = [gpu] if gpu != contract.NO_GPU else []
+        if not self.is_local:  # whose pools are made up
+            names = [pool.name for pool in self.pools]
+            chosen.append(f"pool{'s' * (len(names) > 1)} {' or '.join(names)}")
+        return f"{self.size.wording} ({', '.join(chosen)})" if chosen else self.size.wording
 
     def send_code(self) -> None:
         if self.packed:
@@ -112,7 +134,21 @@ def prepared(
             environment=environment,
             packed=packed,
             workdir=code_folder(packed.sha256) if packed and not local else "",
+            is_local=local,
+            scripts=place_of_scripts(order, local=local),
         )
+
+
+def place_of_scripts(order: Order, *, local: bool) -> Place | None:
+    """None: they lie in the image."""
+    if local:
+        about = "the folder of --code" if order.code else "where this is typed"
+        return Place(folder=order.code or Path(), about=about)
+    if order.code:
+        about = "the folder that --code sends"
+        has_own_image = order.image is not None
+        return Place(folder=order.code, about=about, is_sent=True, takes_commands=has_own_image)
+    return None
 
 
 def send(jobs: Jobs, document: Mapping[str, Any], *, local: bool) -> Object:
@@ -131,6 +167,11 @@ def read_environment(pairs: Sequence[str]) -> dict[str, str]:
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not (name and equals):
-            raise UserError(f"--env {pair!r} has not the form NAME=VALUE.")
+            raise UserError(f"--env {name or '=...'!r} has not the form NAME=VALUE.")
+        if not re.fullmatch(VARIABLE, name):
+            raise UserError(
+                f"--env {name!r}: names of variables have letters (a-z, A-Z), digits, '_', '-' and "
+                "'.' only, and begin with no digit."  # not its value, which may be a secret
+            )
         found[name] = value
     return found

@@ -15,6 +15,7 @@ from typing import Any, Final
 from spotrain.cli.errors import UserError
 
 EXAMPLE: Final = "lr=0.1,0.01 or layers='range(2,5)'"
+LINES: Final = "lines such as lr=0.1 batch=32, one a job"
 Values = Mapping[str, str]
 """What one job is given: key -> value, as the script reads it."""
 
@@ -48,10 +49,14 @@ def read_list(path: Path) -> list[list[str]]:
     try:
         lines = path.read_text().splitlines()
         found = [shlex.split(line, comments=True) for line in lines]
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise UserError(f"--list {path}: cannot be read: {error}") from None
+    except OSError as error:
+        raise UserError(f"--list {path}: {error.strerror}; give a file of {LINES}.") from None
+    except UnicodeDecodeError:
+        raise UserError(f"--list {path}: is no UTF-8 text; give a file of {LINES}.") from None
+    except ValueError as error:  # a quote that is not closed
+        raise UserError(f"--list {path}: {error}; give a file of {LINES}.") from None
     if not any(found):
-        raise UserError(f"--list {path}: holds no line such as lr=0.1 batch=32; write one a job.")
+        raise UserError(f"--list {path}: holds nothing; give a file of {LINES}.")
     return [words for words in found if words]
 
 

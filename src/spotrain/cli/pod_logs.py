@@ -8,7 +8,7 @@ from threading import Thread
 from typing import Final
 
 from spotrain import contract
-from spotrain.archive.log_lines import LineSplitter, parse_line
+from spotrain.archive.log_lines import Cursor, LineSplitter, Resumption, parse_line
 from spotrain.archive.log_reader import EVERYTHING, LogQuery
 from spotrain.archive.records import JobLedger, LogLine
 from spotrain.archive.sources import Source, read_pod
@@ -22,6 +22,7 @@ from spotrain.kinds import PODS
 
 LOOK_SECONDS: Final = 1.0
 """Between two looks for new pods."""
+BEGIN: Final = Cursor()
 
 
 @dataclass(frozen=True)
@@ -45,16 +46,14 @@ class PodLogs:
 
     def _follow(self, name: str, uid: str, query: LogQuery) -> Iterator[LogLine]:
         lines: Queue[LogLine] = Queue()
-        reading: dict[str, Thread] = {}
+        readings: dict[str, _Reading] = {}
         while True:
             is_over = self._is_over(name)  # asked before: what is printed until then is read
             for source in self._sources(name, uid, query):
-                if source.pod_uid not in reading:
-                    reading[source.pod_uid] = thread = Thread(
-                        target=self._read, args=(source, query, lines), daemon=True
-                    )
-                    thread.start()
-            is_silent = not any(thread.is_alive() for thread in reading.values())
+                reading = readings.setdefault(source.pod_uid, _Reading())
+                if reading.may_go_on and not (is_over and reading.has_failed):
+                    reading.begin(self, source, query, lines, is_last=is_over)
+            is_silent = not any(reading.is_alive for reading in readings.values())
             yield from _until_quiet(lines)
             if is_over and is_silent:
                 return
@@ -77,31 +76,77 @@ class PodLogs:
             and query.worker in (None, source.worker)
         ]
 
-    def _read(self, source: Source, query: LogQuery, lines: "Queue[LogLine]") -> None:
-        try:
-            for line in self._lines_of(source, query, follow=True):
-                lines.put(line)
-        except UserError:
-            return  # the pod, or its node, is gone
+    def _lines_of(self, source: Source, query: LogQuery) -> Iterator[LogLine]:
+        return (line for line in self.lines_from(source) if query.wants(line))
 
-    def _lines_of(
-        self, source: Source, query: LogQuery, *, follow: bool = False
+    def lines_from(
+        self, source: Source, cursor: Cursor = BEGIN, *, follow: bool = False
     ) -> Iterator[LogLine]:
-        splitter = LineSplitter()
-        for piece in self.cluster.stream_log(source.pod, source.container, follow=follow):
-            yield from _wanted(source, splitter.feed(piece), query)
-        yield from _wanted(source, splitter.end(), query)
+        """Those after the cursor; with `follow` until the container has ended."""
+        splitter, resumption = LineSplitter(), Resumption(cursor)
+        pieces = self.cluster.stream_log(
+            source.pod, source.container, follow=follow, since=cursor.since
+        )
+        for piece in pieces:
+            yield from _new(source, splitter.feed(piece), resumption)
+        yield from _new(source, splitter.end(), resumption)
 
 
-def _wanted(source: Source, texts: list[bytes], query: LogQuery) -> Iterator[LogLine]:
+class _Reading:
+    """The log of one pod that is followed, in a thread, and once more from where it broke off."""
+
+    def __init__(self) -> None:
+        self._cursor = BEGIN
+        self._thread: Thread | None = None
+        self._is_whole = False
+        self._is_last = False
+        """Nothing comes after it: a pod that lives on beside its worker's container would be read
+        for ever."""
+        self.has_failed = False
+        """The last time."""
+
+    @property
+    def is_alive(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    @property
+    def may_go_on(self) -> bool:
+        """Nobody reads it, and it has not come to its end."""
+        return not self.is_alive and not self._is_whole and not self._is_last
+
+    def begin(
+        self,
+        logs: PodLogs,
+        source: Source,
+        query: LogQuery,
+        lines: Queue[LogLine],
+        *,
+        is_last: bool,
+    ) -> None:
+        self._is_last = is_last
+        self._thread = Thread(target=self._read, args=(logs, source, query, lines), daemon=True)
+        self._thread.start()
+
+    def _read(self, logs: PodLogs, source: Source, query: LogQuery, lines: Queue[LogLine]) -> None:
+        try:
+            for line in logs.lines_from(source, self._cursor, follow=True):
+                self._cursor = self._cursor.advance(line.at)
+                if query.wants(line):
+                    lines.put(line)
+            # What ends while its container runs was cut off, and so may be what comes after it.
+            self._is_whole, self.has_failed = source.is_over, False
+        except UserError:
+            self.has_failed = True  # the pod, its node or the way to it is gone, or it was silent
+
+
+def _new(source: Source, texts: list[bytes], resumption: Resumption) -> Iterator[LogLine]:
     for text in texts:
-        if parsed := parse_line(text):
+        parsed = parse_line(text)
+        if parsed and resumption.is_new(parsed[0]):
             at, said = parsed
-            line = LogLine(
+            yield LogLine(
                 at=at, worker=source.worker, pod=source.pod, pod_uid=source.pod_uid, line=said
             )
-            if query.wants(line):
-                yield line
 
 
 def _until_quiet(lines: "Queue[LogLine]") -> Iterator[LogLine]:

@@ -13,8 +13,6 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final, TypeVar
 
 import httpx2
@@ -226,28 +224,3 @@ def _credentials(config: SingleConfig, url: str) -> dict[str, str]:
     request = httpx2.Request("GET", url)
     prepared = next(auth.sync_auth_flow(request))
     return {"Authorization": prepared.headers["Authorization"]}
-
-
-@contextmanager
-def private_listener() -> Iterator[tuple[socket.socket, Path]]:
-    """A socket in a folder that nobody else on this machine may enter; and its path."""
-    with TemporaryDirectory(prefix="spotrain-") as folder, socket.socket(socket.AF_UNIX) as made:
-        path = Path(folder) / "port"
-        made.bind(str(path))
-        made.listen()
-        yield made, path
-
-
-@contextmanager
-def local_port(port: int = 0) -> Iterator[tuple[socket.socket, int]]:
-    """A socket on this machine's loopback, for a browser; 0: any port that is free.
-
-    Raises UserError: it is taken.
-    """
-    with socket.socket() as made:
-        try:
-            made.bind(("127.0.0.1", port))
-        except OSError as error:
-            raise UserError(f"port {port} of this machine: {error}; name another one.") from None
-        made.listen()
-        yield made, made.getsockname()[1]

@@ -112,7 +112,7 @@ def story_in_cluster(cluster: Cluster, name: str, tariff: Tariff) -> Story:
     try:
         with archive_of(cluster) as archive:
             return gather(
-                archive,
+                RefreshedLedger(archive, [document] if document else []),
                 tariff,
                 name,
                 document=document,

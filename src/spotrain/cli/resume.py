@@ -7,6 +7,7 @@ import typer
 
 from spotrain.cli import jobs, wording
 from spotrain.cli.errors import CONFLICT, UserError
+from spotrain.cli.job_rows import INTERRUPTED
 from spotrain.cli.job_view import JobView, view
 from spotrain.cli.options import Context, JobName, Local, Namespace
 from spotrain.controller.status import BUDGET_EXCEEDED
@@ -25,12 +26,18 @@ def command(
 ) -> None:
     """Go on with a stopped job, from its last checkpoint; with a larger budget, if it needs one."""
     with jobs.opened(context=context, namespace=namespace, local=local) as opened:
-        opened.patch(name, plan_resume(view(opened.get(name)), budget, local=local))
-    print(f"resuming {name}. Next: {wording.command('status', name, '--watch', local=local)}")
+        change = plan_resume(view(opened.get(name)), budget, local=local)
+        if change:
+            opened.patch(name, change)
+    watch = wording.command("status", name, "--watch", local=local)
+    if change:
+        print(f"resuming {name}. Next: {watch}")
+    else:
+        print(f"{name} is not stopped: nothing to do. Next: {watch}")
 
 
 def plan_resume(seen: JobView, max_dollars: float | None, *, local: bool = False) -> Object:
-    """The change of the job's document.
+    """The change of the job's document; empty: it is so already.
 
     Raises:
         UserError: the job has ended, or has cost what it may.
@@ -50,12 +57,17 @@ def plan_resume(seen: JobView, max_dollars: float | None, *, local: bool = False
                 f"at once. Next: {again}, with more than it has cost.",
                 exit_code=CONFLICT,
             )
-        return {"spec": {"suspend": False}}
+        return {} if goes_on(seen) else {"spec": {"suspend": False}}
     if not 0 < max_dollars < inf:
         raise UserError(f"--budget {max_dollars:g}: give an amount of dollars above 0.")
     if (seen.usd or 0.0) >= max_dollars:
         raise UserError(f"--budget {max_dollars:g}: {name} {_spent(seen)}; give more than that.")
     return {"spec": {"suspend": False, "budget": {"maxDollars": max_dollars}}}
+
+
+def goes_on(seen: JobView) -> bool:
+    """Nobody has stopped it, and no process of this machine has left it."""
+    return seen.job is not None and not seen.job.suspend and seen.state != INTERRUPTED
 
 
 def is_over_budget(seen: JobView) -> bool:

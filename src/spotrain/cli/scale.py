@@ -12,7 +12,7 @@ from spotrain.cli.errors import CONFLICT, UserError
 from spotrain.cli.job_view import JobView, view
 from spotrain.cli.options import Context, JobName, Local, Namespace
 from spotrain.cli.sizing import fitting_pools
-from spotrain.job import Pool
+from spotrain.job import ElasticJob, Pool
 from spotrain.kinds import Object
 
 
@@ -31,11 +31,17 @@ def command(
     A job without GPUs is counted in workers.
     """
     with _opened(context, namespace, local=local) as (opened, pools):
-        change = plan_scale(view(opened.get(name)), gpus=gpus, min_gpus=min_gpus, pools=pools)
-        opened.patch(name, change)
+        seen = view(opened.get(name))
+        change = plan_scale(seen, gpus=gpus, min_gpus=min_gpus, pools=pools)
+        is_new = seen.job is None or changes(seen.job, change)
+        if is_new:
+            opened.patch(name, change)
     workers = wording.count(change["spec"]["replicaSpecs"][contract.WORKER]["replicas"], "worker")
     watch = wording.command("status", name, "--watch", local=local)
-    print(f"scaling {name} to {workers}. Next: {watch}")
+    if is_new:
+        print(f"scaling {name} to {workers}. Next: {watch}")
+    else:
+        print(f"{name} is to have {workers} already: nothing to do. Next: {watch}")
 
 
 @contextmanager
@@ -94,6 +100,12 @@ def plan_scale(
     if least != job.min_replicas:
         spec["minReplicas"] = least
     return {"spec": spec}
+
+
+def changes(job: ElasticJob, change: Object) -> bool:
+    """False: the job is to have that size already."""
+    same: Object = {"replicaSpecs": {contract.WORKER: {"replicas": job.replicas}}}
+    return bool(change["spec"] != same)
 
 
 def _workers(gpus: int, gpus_per_worker: int, option: str) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from spotrain.ledger.simulation import Outcome
     from spotrain.ledger.traces import Trace
 
+MOST_NODES: Final = 100_000
+MOST_USD: Final = 1000
+MOST_HOURS: Final = 1e6
+A_DAY: Final = 86400
+A_YEAR: Final = 365 * A_DAY
+"""More is taken for a slip, and would be figures that no table holds."""
+
 
 def command(
     trace: Annotated[
@@ -24,27 +31,51 @@ def command(
         typer.Option(help="Bamboo's CSV or text, Parcae's CSV, or SkyPilot's JSON."),
     ],
     nodes: Annotated[
-        int, typer.Option(min=1, help="Nodes of the job; the trace is scaled to so many at most.")
+        int,
+        typer.Option(
+            min=1,
+            max=MOST_NODES,
+            help="Nodes of the job; the trace is scaled to so many at most.",
+        ),
     ] = 16,
     hours: Annotated[
         float | None,
-        typer.Option(help="What the job takes on all nodes undisturbed; default: it goes on."),
+        typer.Option(
+            min=0.1,
+            max=MOST_HOURS,
+            help="What the job takes on all nodes undisturbed; default: it goes on.",
+        ),
     ] = None,
     price: Annotated[
-        float, typer.Option(metavar="USD", help="A node for an hour, on demand.")
+        float,
+        typer.Option(min=0, max=MOST_USD, metavar="USD", help="A node for an hour, on demand."),
     ] = 1.0,
-    discount: Annotated[float, typer.Option(help="Of spot, as a share of the price.")] = 0.7,
+    discount: Annotated[
+        float, typer.Option(min=0, max=1, metavar="SHARE", help="Of spot, of the price.")
+    ] = 0.7,
     pause: Annotated[
-        float, typer.Option(metavar="SECONDS", help="From a change to spotrain's next step.")
+        float,
+        typer.Option(
+            min=0, max=A_DAY, metavar="SECONDS", help="From a change to spotrain's next step."
+        ),
     ] = 10.0,
     save: Annotated[
-        float, typer.Option(metavar="SECONDS", help="For which a checkpoint stops training.")
+        float,
+        typer.Option(
+            min=0, max=A_DAY, metavar="SECONDS", help="For which a checkpoint stops training."
+        ),
     ] = 1.0,
     interval: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Of training, between two checkpoints.")
+        float,
+        typer.Option(
+            min=1, max=A_YEAR, metavar="SECONDS", help="Of training, between two checkpoints."
+        ),
     ] = 600.0,
     unnoticed: Annotated[
-        float, typer.Option(metavar="SHARE", help="Of the losses: no notice comes before them.")
+        float,
+        typer.Option(
+            min=0, max=1, metavar="SHARE", help="Of the losses: no notice comes before them."
+        ),
     ] = 0.0,
     form: Output = Format.table,
 ) -> None:
@@ -52,24 +83,19 @@ def command(
     from spotrain.ledger.runtimes import RUNTIMES, adapted
     from spotrain.ledger.simulation import Prices, simulate
 
-    if hours is not None and not 0 < hours < float("inf"):
-        raise UserError(f"--hours {hours:g}: give the hours of a job, above 0.")
     played = read(trace, nodes)
-    try:
-        prices = Prices(on_demand_usd=price, discount=discount)
-        runtimes = [
-            adapted(
-                runtime,
-                pause_seconds=pause,
-                save_seconds=save,
-                interval_seconds=interval,
-                unnoticed=unnoticed,
-            )
-            for runtime in RUNTIMES
-        ]
-        found = [simulate(played, runtime, prices, work_hours=hours) for runtime in runtimes]
-    except ValueError as error:
-        raise UserError(f"{error}.") from None
+    prices = Prices(on_demand_usd=price, discount=discount)
+    runtimes = [
+        adapted(
+            runtime,
+            pause_seconds=pause,
+            save_seconds=save,
+            interval_seconds=interval,
+            unnoticed=unnoticed,
+        )
+        for runtime in RUNTIMES
+    ]
+    found = [simulate(played, runtime, prices, work_hours=hours) for runtime in runtimes]
     if form is Format.table:
         output.say(describe(played, trace.name, price * (1 - discount), price))
     output.answer(
@@ -87,7 +113,7 @@ def read(path: Path, nodes: int) -> "Trace":
     try:
         found = read_trace(path.read_text())
     except OSError as error:
-        raise UserError(f"--trace {path}: {error.strerror or error}.") from None
+        raise UserError(f"--trace {path}: {error.strerror}; give the path of a trace.") from None
     except UnicodeDecodeError:
         raise UserError(f"--trace {path}: is no text, so no trace.") from None
     except TraceError as error:
@@ -137,7 +163,7 @@ def tabulate(found: Sequence["Outcome"]) -> "RenderableType":
 
     from spotrain.ledger.simulation import SECONDS_PER_HOUR
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("runtime", no_wrap=True)
     for name in ("pause", "time", "goodput", "cost", "saved"):
         table.add_column(name, justify="right", no_wrap=True)

@@ -7,6 +7,7 @@ import typer
 
 from spotrain.cli import jobs, live, output, wording
 from spotrain.cli.errors import JOB_FAILED
+from spotrain.cli.fitted import FactTable
 from spotrain.cli.job_text import facts
 from spotrain.cli.job_view import JobView, view
 from spotrain.cli.options import Context, Format, JobName, Local, Namespace, Output
@@ -31,13 +32,14 @@ def command(
         if watch:
             watch_to_end(opened, name, local=local)
             return
-        seen = view(opened.get(name))
-    output.answer(seen.summary(), form, names=[name], table=lambda: draw(seen))
+        seen = view(opened.get(name), local=local)
+    output.answer(seen.summary(datetime.now(UTC)), form, names=[name], table=lambda: draw(seen))
 
 
 def watch_to_end(opened: jobs.Jobs, name: str, *, local: bool) -> None:
     """Show the job until it has ended. Exits with 1 where it failed."""
-    last = live.follow(map(view, opened.watch(name)), draw, until=lambda seen: seen.status.finished)
+    views = (view(document, local=local) for document in opened.watch(name))
+    last = live.follow(views, draw, until=lambda seen: seen.status.finished)
     tell_end(last, name, local=local)
 
 
@@ -53,13 +55,4 @@ def tell_end(last: JobView | None, name: str, *, local: bool) -> None:
 
 
 def draw(seen: JobView) -> "RenderableType":
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, show_header=False, pad_edge=False, title_justify="left")
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
-    table.add_row("job", Text(seen.name))
-    for word, said in facts(seen, datetime.now(UTC)):
-        table.add_row(word, Text(said))
-    return table
+    return FactTable([("job", seen.name), *facts(seen, datetime.now(UTC))])

@@ -2,8 +2,9 @@
 
 from spotrain.cli import jobs, wording
 from spotrain.cli.errors import CONFLICT, UserError
-from spotrain.cli.job_view import view
+from spotrain.cli.job_view import JobView, view
 from spotrain.cli.options import Context, JobName, Local, Namespace
+from spotrain.kinds import Object
 
 
 def command(
@@ -11,16 +12,26 @@ def command(
 ) -> None:
     """Suspend a job: it saves, and gives its nodes back."""
     with jobs.opened(context=context, namespace=namespace, local=local) as opened:
-        stop(opened, name)
+        change = plan_stop(view(opened.get(name)))
+        if change:
+            opened.patch(name, change)
     again = wording.command("resume", name, local=local)
-    print(f"stopping {name}: its workers save and leave. Next: {again}")
+    if change:
+        print(f"stopping {name}: its workers save and leave. Next: {again}")
+    else:
+        print(f"{name} is stopped already: nothing to do. Next: {again}")
 
 
-def stop(opened: jobs.Jobs, name: str) -> None:
-    """Raises UserError where the job has ended."""
-    seen = view(opened.get(name))
+def plan_stop(seen: JobView) -> Object:
+    """The change of the job's document; empty: it is so already. Raises UserError where the job has
+    ended."""
     if seen.status.finished:
         raise UserError(
-            f"{name} has ended ({seen.state}): there is nothing to stop.", exit_code=CONFLICT
+            f"{seen.name} has ended ({seen.state}): there is nothing to stop.", exit_code=CONFLICT
         )
-    opened.patch(name, {"spec": {"suspend": True}})
+    return {} if is_stopped(seen) else {"spec": {"suspend": True}}
+
+
+def is_stopped(seen: JobView) -> bool:
+    """Or told to be."""
+    return seen.job is not None and seen.job.suspend

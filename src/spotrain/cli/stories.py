@@ -7,9 +7,13 @@ from typing import Final
 
 from spotrain.archive.errors import ArchiveError, NotFound
 from spotrain.archive.records import CheckpointRecord
-from spotrain.cli.checkpoints import FOLDER, output_of
+from spotrain.checkpoints.store import is_in_bucket
+from spotrain.cli.checkpoint_keepers import BucketKeeper
 from spotrain.cli.costs import Archive, Tariff, cost_of_job
-from spotrain.cli.job_view import view
+from spotrain.cli.errors import UserError
+from spotrain.cli.job_output import checkpoints_below, output_of
+from spotrain.cli.job_text import gpus_each
+from spotrain.cli.job_view import JobView, view
 from spotrain.cli.report_page.story import Story
 from spotrain.cli.wording import dollars
 from spotrain.job import worker_container
@@ -37,12 +41,14 @@ def gather(
     (judged,) = found.jobs
     entries = judged.ledger.entries
     checkpoints, problem = _checkpoints(list_checkpoints, output_of(document, name))
+    seen = view(document, local=not tariff.counts_gpus) if document else None
     return Story(
         job=judged.job,
+        present_state=seen.state.lower() if seen else "",
         record=judged.record,
         cost=judged.cost,
         made_at=now,
-        facts=dict(_facts(document)) if document else {},
+        facts=dict(_facts(seen)) if seen else {},
         gaps=[entry for entry in entries if isinstance(entry, GapEntry)],
         metrics=[entry for entry in entries if isinstance(entry, MetricsEntry)],
         checkpoints=checkpoints,
@@ -54,16 +60,18 @@ def _checkpoints(
     list_checkpoints: ListCheckpoints, output: str
 ) -> tuple[Sequence[CheckpointRecord], str]:
     """And why they are not known."""
+    place = checkpoints_below(output)
+    look = BucketKeeper().checkpoints if is_in_bucket(place) else list_checkpoints
     try:
-        return list_checkpoints(f"{output.rstrip('/')}/{FOLDER}"), ""
+        return look(place), ""
     except NotFound:
         return [], ""  # it has saved none
-    except (ArchiveError, OSError) as error:
+    except (ArchiveError, OSError, UserError) as error:
         return [], f"Checkpoints are not known: {error}"
 
 
-def _facts(document: Object) -> Iterator[tuple[str, str]]:
-    job = view(document).job
+def _facts(seen: JobView) -> Iterator[tuple[str, str]]:
+    job = seen.job
     if job is None:
         return
     limits = (
@@ -73,7 +81,7 @@ def _facts(document: Object) -> Iterator[tuple[str, str]]:
     )
     yield "workers", f"{job.replicas}{limits}"
     if job.gpus_per_worker:
-        yield "GPU", f"{job.gpus_per_worker} x {(job.placement.gpu or 'any').upper()} each"
+        yield "GPU", gpus_each(seen)
     container = job.template["spec"]["containers"][worker_container(job.template)]
     yield "image", _DIGEST.sub(r"\1", str(container.get("image", "")))
     words = [*(container.get("command") or []), *(container.get("args") or [])]

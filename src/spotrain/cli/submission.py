@@ -8,7 +8,7 @@ from typing import Any, Final
 from spotrain import contract
 from spotrain.cli.errors import UserError
 from spotrain.cli.sizing import Size
-from spotrain.job import CapacityPolicy, InvalidDocument, parse_job
+from spotrain.job import CapacityPolicy, InvalidDocument, parse_job, worker_container
 from spotrain.kinds import Object
 
 SECRET_NAME: Final = r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?"
@@ -94,6 +94,13 @@ def refuse_unusable(job: Mapping[str, Any]) -> None:
 def output_folder(name: str) -> str:
     """Where the job's results go, as its workers see it."""
     return f"{contract.VOLUME_MOUNT}/{contract.OUTPUT_DIR}/{name}"
+
+
+def container_of(document: Mapping[str, Any]) -> Object:
+    """The one that trains, of a job's document: what is changed in it is changed there."""
+    template = document["spec"]["replicaSpecs"][contract.WORKER]["template"]
+    found: Object = template["spec"]["containers"][worker_container(template)]
+    return found
 
 
 def _pod(asked: Submission) -> Object:

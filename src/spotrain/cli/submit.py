@@ -1,6 +1,8 @@
 """`spotrain submit`."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,22 +15,13 @@ from spotrain.cli.logs import lines_of
 from spotrain.cli.options import Context, Format, Local, Namespace, NewName, Output
 from spotrain.cli.order import Order, prepared, send
 from spotrain.cli.outlay import budget_in_words, outlay
+from spotrain.cli.script import forgotten_code
 from spotrain.cli.status import tell_end
-from spotrain.cli.submit_options import (
-    BudgetUsd,
-    Capacity,
-    Code,
-    DryRun,
-    Env,
-    GpuType,
-    Image,
-    MinGpus,
-    PoolNames,
-    Secret,
-)
+from spotrain.cli.submit_options import DryRun, takes_order
 from spotrain.kinds import Object
 
 
+@takes_order
 def command(
     name: NewName,
     arguments: Annotated[
@@ -36,15 +29,7 @@ def command(
         typer.Argument(metavar="-- SCRIPT [ARGUMENTS]...", help="What each worker runs."),
     ],
     gpus: Annotated[int, typer.Option(min=1, help="GPUs of all workers together.")],
-    gpu_type: GpuType = None,
-    min_gpus: MinGpus = None,
-    image: Image = None,
-    code: Code = None,
-    env: Env = None,
-    secret: Secret = None,
-    pool: PoolNames = None,
-    capacity: Capacity = "spotThenOnDemand",
-    budget: BudgetUsd = None,
+    order: Order,
     dry_run: DryRun = False,
     follow: Annotated[
         bool,
@@ -62,18 +47,7 @@ def command(
     the working directory of every job that was sent the same. Ctrl-C before the job is sent leaves
     none; afterwards it goes on.
     """
-    order = Order(
-        gpus=gpus,
-        gpu_type=gpu_type,
-        min_gpus=min_gpus,
-        image=image,
-        code=code,
-        env=env or (),
-        secrets=secret or (),
-        pools=pool or (),
-        capacity=capacity,
-        max_dollars=budget,
-    )
+    order = replace(order, gpus=gpus)
     with (
         told(NO_JOB),
         prepared(order, context=context, namespace=namespace, local=local) as ready,
@@ -87,15 +61,18 @@ def command(
         with told(goes_on(name, local=local)):
             if form is Format.table:
                 watch = wording.command("status", name, "--watch", local=local)
-                print(f"submitted {name}: {ready.size.wording}. Next: {watch}", flush=True)
+                print(f"submitted {name}: {ready.wording}. Next: {watch}", flush=True)
             else:
                 write_document(made, name, form)
-            if budget is not None:
+            if not ready.scripts and (remark := forgotten_code(arguments, Path())):
+                output.say(remark)
+            if order.max_dollars is not None:
                 prices = ready.target.read_prices()
                 found = outlay(ready.size, ready.pools, prices, datetime.now(UTC))
-                output.say(budget_in_words(name, budget, found))
+                output.say(budget_in_words(name, order.max_dollars, found))
             if follow:
-                views = map(view, ready.target.jobs.watch(name))
+                seen = ready.target.jobs.watch(name)
+                views = (view(document, local=local) for document in seen)
                 lines = lines_of(
                     name,
                     context=context,
@@ -103,6 +80,7 @@ def command(
                     local=local,
                     uid=made["metadata"]["uid"],
                     follow=True,
+                    tell_of_cluster=lambda _: None,  # whoever watches the job says the same
                 )
                 tell_end(follow_job(views, lines), name, local=local)
 

@@ -1,5 +1,7 @@
 """`spotrain sweep`."""
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -10,24 +12,14 @@ from spotrain.cli.errors import UserError
 from spotrain.cli.interrupts import NO_JOB, told
 from spotrain.cli.options import Context, Format, Local, Namespace, Output
 from spotrain.cli.order import Order
-from spotrain.cli.submit_options import (
-    BudgetUsd,
-    Capacity,
-    Code,
-    DryRun,
-    Env,
-    GpuType,
-    Image,
-    MinGpus,
-    PoolNames,
-    Secret,
-)
+from spotrain.cli.submit_options import DryRun, takes_order
 from spotrain.cli.sweep_acts import Act, asked_act, sort_words
 from spotrain.cli.sweep_changes import DELETE, RESUME, STOP, Change, change_all, limit_to
 from spotrain.cli.sweep_results import changing_results, ordered, results_of, tabulate
 from spotrain.cli.sweep_sending import halt, send_sweep
 from spotrain.cli.sweep_template import opened_template, read_combinations
 from spotrain.cli.sweeping import existing, goes_on, watched
+from spotrain.cli.usage import typed_options
 from spotrain.cli.wording import command as typed
 from spotrain.cli.wording import count
 
@@ -36,6 +28,7 @@ MOST_JOBS: Final = 100
 CHANGES: Final = {Act.stop: STOP, Act.resume: RESUME, Act.delete: DELETE}
 
 
+@takes_order
 def command(
     ctx: typer.Context,
     words: Annotated[
@@ -50,7 +43,10 @@ def command(
     at_most: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="JOBS", help="So many hold nodes at once; default: as before, or any."
+            min=1,
+            metavar="JOBS",
+            help="So many hold nodes at once; default: as before, or any. With --local so many run "
+            "at once, and this command sends one after the other; default: 1.",
         ),
     ] = None,
     list_file: Annotated[
@@ -69,15 +65,8 @@ def command(
     stop: Annotated[bool, typer.Option("--stop", help="Suspend all jobs of the sweep.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Let all of them go on.")] = False,
     delete: Annotated[bool, typer.Option("--delete", help="Remove all of them.")] = False,
-    gpu_type: GpuType = None,
-    min_gpus: MinGpus = None,
-    image: Image = None,
-    code: Code = None,
-    env: Env = None,
-    secret: Secret = None,
-    pool: PoolNames = None,
-    capacity: Capacity = "spotThenOnDemand",
-    budget: BudgetUsd = None,
+    *,
+    order: Order,
     dry_run: DryRun = False,
     context: Context = None,
     namespace: Namespace = None,
@@ -97,18 +86,7 @@ def command(
         raise UserError(f"--follow with -o {form}: what is followed is a table; leave out one.")
     sweep = asked.what
     if act is Act.send:
-        order = Order(
-            gpus=gpus or 1,
-            gpu_type=gpu_type,
-            min_gpus=min_gpus,
-            image=image,
-            code=code,
-            env=env or (),
-            secrets=secret or (),
-            pools=pool or (),
-            capacity=capacity,
-            max_dollars=budget,
-        )
+        order = replace(order, gpus=gpus or order.gpus)
         combinations = read_combinations(asked, list_file, most=max_jobs)
         place = opened_template(asked, order, context=context, namespace=namespace, local=local)
         with told(NO_JOB), place as template:
@@ -128,29 +106,19 @@ def command(
             _change(change, sweep, opened, dry_run=dry_run, local=local)
 
 
-def typed_options(ctx: typer.Context) -> list[str]:
-    """The long names of those that stand in the command line, defaults or not."""
-    return [
-        next(name for name in each.opts if name.startswith("--"))
-        for each in ctx.command.params
-        if each.param_type_name == "option"
-        and (source := ctx.get_parameter_source(str(each.name)))
-        and source.name == "COMMANDLINE"
-    ]
-
-
 def _follow(sweep: str, opened: jobs.Jobs, sort: str, *, local: bool) -> None:
     with told(goes_on(sweep, local=local)):
         changes = watched(sweep, opened, local=local)
-        sweep_watch.follow(sweep, changing_results(changes), sort=sort)
+        sweep_watch.follow(sweep, changing_results(changes), sort=sort, local=local)
 
 
 def _show(sweep: str, opened: jobs.Jobs, sort: str, form: Format, *, local: bool) -> None:
     with told(goes_on(sweep, local=local)):
         found = results_of(existing(sweep, opened, local=local))
         found = ordered(found, sort) if sort else found
+        now = datetime.now(UTC)
         output.answer(
-            [each.summary() for each in found],
+            [each.summary(now) for each in found],
             form,
             names=[each.seen.name for each in found],
             table=lambda: tabulate(found, sort=sort),
@@ -174,4 +142,7 @@ def _change(change: Change, sweep: str, opened: jobs.Jobs, *, dry_run: bool, loc
     if change is not DELETE:
         other = ("--resume",) if change is STOP else ()
         after = f". Next: {typed('sweep', sweep, *other, local=local)}"
-    print(f"{change.saying} {count(changed, 'job')} of sweep {sweep}{after}")
+    if changed:
+        print(f"{change.saying} {count(changed, 'job')} of sweep {sweep}{after}")
+    else:
+        print(f"no job of sweep {sweep} is still to be {change.past}: nothing to do{after}")

@@ -1,12 +1,14 @@
 """One thing that is done with all jobs of a sweep: stop them, remove them, change their limit."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from spotrain.cli.job_view import JobView, view
 from spotrain.cli.jobs import Jobs
 from spotrain.cli.refusals import NotThere
+from spotrain.cli.resume import goes_on
+from spotrain.cli.stop import is_stopped
 from spotrain.cli.sweeping import Progress
 from spotrain.cli.wording import count
 from spotrain.kinds import Object
@@ -20,11 +22,18 @@ class Change:
     past: str
     patch: Mapping[str, Any] | None
     """Of a job; None: it is removed."""
+    is_done: Callable[[JobView], bool] = lambda _seen: False
+    """Is the job so already?"""
 
     def touched(self, found: Sequence[Object]) -> list[JobView]:
-        """Those whom it concerns: one that has ended can only be removed."""
+        """Those whom it concerns: one that has ended can only be removed, and one that is so
+        already stays as it is."""
         seen = map(view, found)
-        return [each for each in seen if self.patch is None or not each.status.finished]
+        return [
+            each
+            for each in seen
+            if self.patch is None or not (each.status.finished or self.is_done(each))
+        ]
 
     def apply(self, jobs: Jobs, name: str) -> bool:
         """False: somebody removed the job meanwhile, and that is not what is done here."""
@@ -38,8 +47,8 @@ class Change:
         return True
 
 
-STOP: Final = Change("stop", "stopping", "stopped", {"spec": {"suspend": True}})
-RESUME: Final = Change("resume", "resuming", "resumed", {"spec": {"suspend": False}})
+STOP: Final = Change("stop", "stopping", "stopped", {"spec": {"suspend": True}}, is_stopped)
+RESUME: Final = Change("resume", "resuming", "resumed", {"spec": {"suspend": False}}, goes_on)
 DELETE: Final = Change("delete", "deleted", "deleted", None)
 
 
@@ -50,6 +59,7 @@ def limit_to(at_most: int) -> Change:
         f"limited to {at_most} at once:",
         "limited",
         {"spec": {"sweep": {"atMost": at_most}}},
+        lambda seen: seen.job is not None and seen.job.sweep.at_most == at_most,
     )
 
 

@@ -12,8 +12,7 @@ from typing import Any, Final
 from spotrain import contract
 from spotrain.cli.errors import CONFLICT, UserError
 from spotrain.cli.overrides import Values
-from spotrain.cli.submission import output_folder, refuse_unusable
-from spotrain.job import worker_container
+from spotrain.cli.submission import container_of, output_folder, refuse_unusable
 from spotrain.kinds import Object
 
 DIGITS: Final = 8
@@ -199,12 +198,34 @@ def fill_job(template: Mapping[str, Any], name: str, values: Values) -> Object:
     document = copy.deepcopy(dict(template))
     old, metadata = output_folder(template["metadata"]["name"]), document["metadata"]
     metadata["name"] = name
-    pod = document["spec"]["replicaSpecs"][contract.WORKER]["template"]["spec"]
-    container = pod["containers"][worker_container({"spec": pod})]
+    container = container_of(document)
     own_folder = re.compile(rf"{re.escape(old)}(?=$|[/,:])")
     words = [own_folder.sub(output_folder(name), str(word)) for word in container.get("args") or []]
     container["args"] = fill(words, values, name)
+    return with_own_output(document, template["metadata"]["name"], name)
+
+
+def with_own_output(document: Object, template: str, name: str) -> Object:
+    """The job told of an output that no other job of the sweep has, whatever its template says: one
+    would restore what another has saved."""
+    container = container_of(document)
     variables = {each["name"]: each for each in container.get("env") or []}
-    variables[contract.ENV_OUTPUT] = {"name": contract.ENV_OUTPUT, "value": output_folder(name)}
-    container["env"] = list(variables.values())
+    given = variables.get(contract.ENV_OUTPUT, {}).get("value") or output_folder(template)
+    own = {"name": contract.ENV_OUTPUT, "value": own_output(given, template, name)}
+    container["env"] = list({**variables, contract.ENV_OUTPUT: own}.values())
     return document
+
+
+def own_output(given: str, template: str, name: str) -> str:
+    """gs://team/digits -> gs://team/digits-1f3a, and gs://team/runs -> gs://team/runs/digits-1f3a.
+
+    `given`, a folder or a place in a bucket, is that of the template, `name` the job's. Where
+    {name} stands in it, the job's name is wanted there and nowhere else.
+    """
+    place = f"{{{NAME}}}"
+    if place in given:
+        return given.replace(place, name)
+    scheme, separator, path = given.rstrip("/").rpartition("://")
+    parent, slash, last = path.rpartition("/")
+    above = parent if slash and last in (template, name) else path
+    return f"{scheme}{separator}{above}/{name}"

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from spotrain.cli import wording
 from spotrain.cli.errors import UserError
 from spotrain.cli.job_view import JobView, view
 from spotrain.cli.overrides import Values
-from spotrain.cli.sweep_jobs import values_of
+from spotrain.cli.sweep_jobs import describe, values_of
 from spotrain.controller.status import FAILED, SUCCEEDED
 from spotrain.kinds import Object
 
@@ -32,10 +33,10 @@ class Result:
         progress = self.seen.status.progress
         return (progress.metrics if progress else None) or {}
 
-    def summary(self) -> Object:
+    def summary(self, now: datetime) -> Object:
         """As `spotrain list` tells of a job, with what it tried and what came of it."""
         return {
-            **self.seen.summary(),
+            **self.seen.summary(now),
             "values": dict(self.values),
             "metrics": dict(self.metrics),
         }
@@ -98,6 +99,26 @@ def headline(sweep: str, results: Sequence[Result]) -> str:
     return f"{sweep}: {', '.join(parts + ([wording.dollars(sum(costs))] if costs else []))}"
 
 
+def news(before: Sequence[Result], now: Sequence[Result]) -> list[str]:
+    """A line for each job whose state is another one: exp1-1a2b (lr=0.1): Running."""
+    known = {each.seen.name: each for each in before}
+    changed = [
+        each
+        for each in now
+        if each.seen.name not in known or known[each.seen.name].seen.state != each.seen.state
+    ]
+    gone = known.keys() - {each.seen.name for each in now}
+    return [
+        *(f"{_named(each)}: {each.seen.state}" for each in changed),
+        *(f"{_named(known[name])}: deleted" for name in known if name in gone),
+    ]
+
+
+def _named(result: Result) -> str:
+    tried = f" ({describe(result.values)})" if result.values else ""
+    return f"{result.seen.name}{tried}"
+
+
 def have_ended(results: Sequence[Result]) -> bool:
     return all(each.seen.status.finished for each in results)
 
@@ -142,9 +163,9 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.5g}"
 
 
-def summary_of_end(sweep: str, results: Sequence[Result]) -> str:
+def summary_of_end(sweep: str, results: Sequence[Result], *, local: bool) -> str:
     """What a sweep has come to, once all of its jobs have ended."""
     bad = failed(results)
     good = sum(each.seen.status.is_true(SUCCEEDED) for each in results)
     said = f"{sweep}: {good} of {wording.count(len(results), 'job')} succeeded"
-    return f"{said}. Next: spotrain explain {bad[0]}" if bad else f"{said}."
+    return f"{said}. Next: {wording.command('explain', bad[0], local=local)}" if bad else f"{said}."

@@ -10,9 +10,10 @@ from typing import Final
 from spotrain.cli import output
 from spotrain.cli.errors import CONFLICT, UserError
 from spotrain.cli.interrupts import told
+from spotrain.cli.job_rows import INTERRUPTED
 from spotrain.cli.job_view import view
 from spotrain.cli.jobs import Jobs
-from spotrain.cli.local_jobs import INTERRUPTED, LocalJobs, kept
+from spotrain.cli.local_jobs import LocalJobs, kept
 from spotrain.cli.options import Format
 from spotrain.cli.overrides import Values
 from spotrain.cli.sweep_changes import change_all, limit_to

@@ -13,9 +13,10 @@ from spotrain.cli.job_file import read_job_file
 from spotrain.cli.jobs import Jobs
 from spotrain.cli.order import Order, prepared
 from spotrain.cli.overrides import Values
+from spotrain.cli.script import refuse_missing_in_document
 from spotrain.cli.submission import refuse_unusable
 from spotrain.cli.sweep_acts import Words
-from spotrain.cli.sweep_jobs import fill, fill_job
+from spotrain.cli.sweep_jobs import fill, fill_job, with_own_output
 from spotrain.kinds import Object
 
 
@@ -60,18 +61,30 @@ def opened_template(
         refuse_unusable(document)
         with machine as target:
             _settle(document, namespace=target.namespace, researcher=target.researcher)
+
+            def job(name: str, values: Values) -> Object:
+                filled = fill_job(document, name, values)
+                if local:
+                    refuse_missing_in_document(filled, Path(), "where this is typed")
+                return filled
+
             yield Template(
                 sweep=document["metadata"]["name"],
                 jobs=target.jobs,
-                job=lambda name, values: fill_job(document, name, values),
+                job=job,
                 send_code=lambda: None,
             )
         return
     with prepared(order, context=context, namespace=namespace, local=local) as ready:
+
+        def job(name: str, values: Values) -> Object:
+            asked = ready.job(name, fill(words.script, values, name))
+            return with_own_output(asked, words.what, name)
+
         yield Template(
             sweep=words.what,
             jobs=ready.target.jobs,
-            job=lambda name, values: ready.job(name, fill(words.script, values, name)),
+            job=job,
             send_code=ready.send_code,
             code=ready.packed.sha256 if ready.packed else "",
         )

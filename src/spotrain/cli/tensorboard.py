@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from spotrain.cli.errors import NO_CLUSTER, UserError
-from spotrain.cli.port_forward import local_port
+from spotrain.cli.listeners import local_port
 
 START_SECONDS: Final = 120.0
 """It takes two to four on an idle machine."""

@@ -3,7 +3,10 @@
 from datetime import datetime
 from typing import Final
 
-UNTOLD_STEPS: Final = "unknown: its script has told of no step"
+from spotrain.counts import count as count
+
+UNKNOWN_ETTR: Final = "unknown: it has told of no step"
+"""Of a job that has not begun to train, or whose script does not tell."""
 
 
 def span(seconds: float) -> str:
@@ -28,11 +31,6 @@ def rate(per_second: float | None) -> str:
     return f"{per_second:.3g}"
 
 
-def count(number: int, noun: str) -> str:
-    """1 worker, 2 workers."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def dollars(usd: float | None) -> str:
     """Two digits behind the point; small sums have four, or a job of a minute costs nothing."""
     if usd is None:
@@ -42,6 +40,13 @@ def dollars(usd: float | None) -> str:
 
 def percent(share: float | None) -> str:
     return "" if share is None else f"{share:.1%}"
+
+
+def ettr(share: float | None) -> str:
+    """57.4% of the time in which it wanted to train."""
+    if share is None:
+        return UNKNOWN_ETTR
+    return f"{percent(share)} of the time in which it wanted to train"
 
 
 def size(number: int) -> str:

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from spotrain.controller.board import LONG_AGO
+from spotrain.controller.failure import pause
 from spotrain.controller.model import DeletePod, Observed, Plan, earliest
 from spotrain.controller.status import SUCCEEDED, SUSPENDED, JobStatus, WorldStatus
 from spotrain.controller.stays import enter_by, follow_stays
@@ -18,7 +19,7 @@ from spotrain.controller.world_entries import close, follow_worlds
 from spotrain.job import PRICE_HOURS, ElasticJob
 from spotrain.ledger.account import Account, Record
 from spotrain.ledger.closing import Closing, Rate, close_account
-from spotrain.ledger.entries import PauseEntry, Place, WorldEntry
+from spotrain.ledger.entries import BackOffEntry, PauseEntry, Place, WorldEntry
 from spotrain.ledger.prices import PriceBook
 from spotrain.ledger.settlement import settle
 from spotrain.worlds import Reason
@@ -60,7 +61,10 @@ def take_account(
         worlds = _ended(worlds, status)
     record = Record(
         account=replace(
-            account, stays=stays, pauses=_pauses(account, status, observed.status, now)
+            account,
+            stays=stays,
+            pauses=_pauses(account, status, observed.status, now),
+            back_offs=_back_offs(account, status),
         ),
         worlds=worlds,
     )
@@ -112,6 +116,14 @@ def _pauses(
     if is_open and not status.is_true(SUSPENDED):
         return (*pauses[:-1], replace(pauses[-1], until=status.completion_time or now))
     return pauses
+
+
+def _back_offs(account: Account, status: JobStatus) -> tuple[BackOffEntry, ...]:
+    """A failure that ends the job, or that another one follows at once, is waited for no longer."""
+    mark = status.last_failure
+    if mark is None or status.finished or any(e.since == mark.at for e in account.back_offs):
+        return account.back_offs
+    return (*account.back_offs, BackOffEntry(since=mark.at, until=mark.at + pause(mark)))
 
 
 def _ended(worlds: tuple[WorldEntry, ...], status: JobStatus) -> tuple[WorldEntry, ...]:

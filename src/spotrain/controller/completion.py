@@ -42,7 +42,7 @@ def judge(
         return Verdict(SUCCEEDED, WORKER_SUCCEEDED, f"{winners[0].name} finished the training.")
     world = observed.world
     if world and world.outcome == "succeeded":
-        message = f"world {world.number} finished the training at step {world.step}."
+        message = f"world {world.number} finished the training at step {world.step:,}."
         return Verdict(SUCCEEDED, TRAINING_SUCCEEDED, message)
     if world and world.outcome == "failed":
         message = quote(world.message) or f"world {world.number} gave up without a message."

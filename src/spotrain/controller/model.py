@@ -197,6 +197,10 @@ CLUSTER_COORDINATOR: Final = CoordinatorAddress(
 )
 
 
+REFRESH_SECONDS: Final = 15
+"""A step takes a fraction of a second; a write for each would drown the API server."""
+
+
 @dataclass(frozen=True)
 class Observed:
     """The cluster as it is now. `status` is the one stored last, on which the next one builds."""
@@ -213,5 +217,7 @@ class Observed:
     coordinator: CoordinatorAddress = CLUSTER_COORDINATOR
     node_lost_seconds: float = 30.0
     """A node that is silent for longer is not waited for."""
+    refresh_seconds: float = REFRESH_SECONDS
+    """Between two writes of a job's progress."""
     board: Board = field(default_factory=Board)
     """What concerns the job and is none of its own: prices, other jobs, the autoscaler's word."""

@@ -11,6 +11,7 @@ from typing import Final
 
 from spotrain.controller.presence import Presence
 from spotrain.controller.status import OfferStatus, PastOffer
+from spotrain.counts import count
 from spotrain.job import ElasticJob
 
 NO_NODES: Final = "NoNodes"
@@ -73,7 +74,7 @@ def find_setback(
     if end is None or now < end:
         return None
     message = (
-        f"{presence.housed} of {job.min_replicas} workers got a node in "
+        f"{presence.housed} of {count(job.min_replicas, 'worker')} got a node in "
         f"{job.placement.move_after_seconds} s (placement.moveAfterSeconds)."
     )
     if presence.full:

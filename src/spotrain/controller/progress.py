@@ -8,9 +8,6 @@ from typing import Final
 from spotrain.controller.model import Observed, WorldView
 from spotrain.controller.status import Progress, WorldStatus
 
-REFRESH_SECONDS: Final = 15
-"""A step takes a fraction of a second; a write for each would drown the API server."""
-
 MOST_METRICS: Final = 16
 LONGEST_NAME: Final = 63
 
@@ -25,8 +22,8 @@ class Report:
 
 
 def report(observed: Observed, now: datetime, *, last: bool = False) -> Report:
-    """The coordinator's word, at a rate that the API server can bear; `last`: at the job's end, or
-    where it rests.
+    """The coordinator's word, at a rate that whoever keeps it can bear; `last`: at the job's end,
+    or where it rests.
 
     A world that is older than the one on record comes from a coordinator that no longer leads.
     """
@@ -44,7 +41,7 @@ def report(observed: Observed, now: datetime, *, last: bool = False) -> Report:
     begins = _begins(observed, seen)
     if progress and progress.step == seen.step and not begins:
         return Report(world, progress, growths)
-    fresh_until = progress and progress.at + timedelta(seconds=REFRESH_SECONDS)
+    fresh_until = progress and progress.at + timedelta(seconds=observed.refresh_seconds)
     if fresh_until and now < fresh_until and world == before and not (last or begins):
         return Report(world, progress, growths, look_again=fresh_until)
     return Report(world, _progress(seen, now), growths)

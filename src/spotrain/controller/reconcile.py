@@ -176,7 +176,11 @@ def _creations(
 def _suspend(case: _Case) -> Plan:
     removals = suspend(case.observed)
     status = remember_removals(case.status, case.observed, removals)
-    reason, why = "Suspended", "the job is suspended; set spec.suspend to false to resume it."
+    reason = "Suspended"
+    why = (
+        "the job is suspended: its workers save and leave. To go on from there: "
+        f"spotrain resume {case.job.name}."
+    )
     if case.budget.holds_back:
         reason, why = case.budget.exceeded.reason, case.budget.exceeded.message
     status = case.state(

@@ -13,6 +13,7 @@ from spotrain.controller.placement import Place
 from spotrain.controller.presence import PULL_FAULTS
 from spotrain.controller.replicas import least
 from spotrain.controller.status import PastOffer, ReplicaStatus
+from spotrain.counts import count, ready_of
 from spotrain.job import ElasticJob, Offer
 
 QUOTA: Final = "QuotaExceeded"
@@ -23,7 +24,7 @@ REFUSED: Final = "The API server takes no further worker"
 def why(job: ElasticJob, observed: Observed, *, workers: ReplicaStatus, place: Place) -> str:
     """How many workers there are, what the others wait for, and what happens next."""
     needed = least(job, observed.pods)
-    said = f"{workers.ready} of {job.replicas} workers are ready, {needed} needed."
+    said = f"{ready_of(workers.ready, job.replicas)} ready, {needed} needed."
     return " ".join((said, *_reasons(job, observed, place)))
 
 
@@ -59,7 +60,8 @@ def describe_past(page: PastOffer) -> str:
 def _reasons(job: ElasticJob, observed: Observed, place: Place) -> Iterator[str]:
     homeless = [pod for pod in observed.pods if pod.unschedulable and not pod.deleting]
     if homeless:
-        yield f"{len(homeless)} without a node: {homeless[0].unschedulable}"
+        told = homeless[0].unschedulable
+        yield f"{len(homeless)} without a node: {told}" + ("" if told.endswith(".") else ".")
         yield from _autoscaler(observed, homeless)
     yield from _images(observed)
     if place.obstacle:
@@ -71,8 +73,8 @@ def _reasons(job: ElasticJob, observed: Observed, place: Place) -> Iterator[str]
         yield from _next_move(job, place.offer, place)
     if place.share.limit < job.replicas and not place.obstacle:
         yield (
-            f"It may have {place.share.limit:.0f} workers now: other jobs hold the rest, or need "
-            "it to start, which comes before growing."
+            f"It may have {count(int(place.share.limit), 'worker')} now: other jobs hold the "
+            "rest, or need it to start, which comes before growing."
         )
 
 

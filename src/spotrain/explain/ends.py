@@ -30,7 +30,7 @@ def find_end(case: Case) -> Iterator[Cause]:
         yield Cause(
             reason="Succeeded",
             gravity=Gravity.FINAL,
-            said=f"It has finished{when}: {ended(case.condition(SUCCEEDED).message)}",
+            said=f"It finished{when}: {ended(case.condition(SUCCEEDED).message)}",
             command=f"spotrain describe {case.name}",
         )
     elif case.status.is_true(FAILED):
@@ -39,7 +39,7 @@ def find_end(case: Case) -> Iterator[Cause]:
         yield Cause(
             reason=verdict.reason,
             gravity=Gravity.FINAL,
-            said=f"It has failed{when}: {ended(verdict.message)} {step}",
+            said=f"It failed{when}: {ended(verdict.message)} {step}",
             command=case.logs(),
         )
 
@@ -57,11 +57,16 @@ def find_suspension(case: Case) -> Iterator[Cause]:
     if case.job is not None and case.job.suspend:
         leaving = sum(pod.phase in ("Pending", "Running") for pod in case.pods)
         rest = f" {leaving} of its workers are still saving and leaving." if leaving else ""
+        nodes = (
+            "Its nodes went with the process that ran it."
+            if condition.reason == NO_PROCESS
+            else "It costs nothing once its nodes are gone, which the autoscaler takes away when "
+            "they have been idle for some minutes."
+        )
         yield Cause(
             reason="Suspended",
             gravity=Gravity.BLOCKED,
             said="It is suspended (spec.suspend is true); resumed, it goes on from its last "
-            "checkpoint. It costs nothing once its nodes are gone, which the autoscaler takes away "
-            f"when they have been idle for some minutes.{rest}",
+            f"checkpoint. {nodes}{rest}",
             command=f"spotrain resume {case.name}",
         )

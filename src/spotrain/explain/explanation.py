@@ -6,6 +6,7 @@ from typing import Final
 
 from spotrain.controller.replicas import least
 from spotrain.controller.status import SUSPENDED
+from spotrain.counts import ready_of
 from spotrain.explain import (
     capacity,
     containers,
@@ -119,7 +120,7 @@ def _opening(case: Case, causes: Iterable[Cause]) -> str:
     fails = any(cause.reason == crashes.SCRIPT_FAILS for cause in causes)
     does = "keeps failing" if fails else "trains" if case.trains else "waits"
     return (
-        f"{case.name} {does}: {workers.ready} of {job.replicas} workers are ready, "
+        f"{case.name} {does}: {ready_of(workers.ready, job.replicas)} ready, "
         f"{least(job, case.pods)} needed."
     )
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 from spotrain.controller.conditions import BELOW_MIN
 from spotrain.controller.replicas import least
 from spotrain.controller.status import RUNNING
+from spotrain.counts import count
 from spotrain.explain.cause import RECENT, Cause, Gravity, clock, ended
 from spotrain.explain.situation import Case
 
@@ -18,12 +19,12 @@ def find_hang(case: Case) -> Iterator[Cause]:
     if went_on and case.now - stall.at > RECENT:
         return
     who = f" {ended(stall.message)}" if stall.message else ""
-    after = f" It has gone on since, to step {progress.step}." if went_on and progress else ""
+    after = f" It has gone on since, to step {progress.step:,}." if went_on and progress else ""
     yield Cause(
         reason="Hang",
         gravity=Gravity.NOTED if went_on else Gravity.WAITING,
-        said=f"World {stall.world} did no step after {stall.step} and was restarted from its last "
-        f"checkpoint at {clock(stall.at)}.{who}{after}",
+        said=f"World {stall.world} did no step after {stall.step:,} and was restarted from its "
+        f"last checkpoint at {clock(stall.at)}.{who}{after}",
         command=case.logs(),
     )
 
@@ -43,7 +44,7 @@ def find_silence(case: Case) -> Iterator[Cause]:
     yield Cause(
         reason="NoStepLately",
         gravity=Gravity.WAITING,
-        said=f"It has told of no step after {progress.step} since {clock(progress.at)}. If none "
+        said=f"It has told of no step after {progress.step:,} since {clock(progress.at)}. If none "
         f"comes by {clock(due)}, its world is restarted from the last checkpoint "
         "(spec.elastic.progressDeadlineSeconds).",
         command=case.logs(),
@@ -64,8 +65,8 @@ def find_below_min(case: Case) -> Iterator[Cause]:
     yield Cause(
         reason=BELOW_MIN,
         gravity=Gravity.WAITING,
-        said=f"It {does} still{since} with {ready} of the {needed} workers that it needs; it "
-        f"{then} when they are there.",
+        said=f"It {does} still{since} with {ready} of the {count(needed, 'worker')} that it needs; "
+        f"it {then} when they are there.",
         command=f"spotrain status {case.name}",
     )
 
@@ -110,9 +111,9 @@ def find_spares(case: Case) -> Iterator[Cause]:
         yield Cause(
             reason="Spare",
             gravity=Gravity.NOTED,
-            said=f"{spares} of its {case.status.workers.ready} workers stand by: a world may have "
-            f"{sizes} workers (spec.elastic.allowedReplicas). They take over at once when another "
-            "is lost, and cost as much meanwhile.",
+            said=f"{spares} of its {count(case.status.workers.ready, 'worker')} stand by: a "
+            f"world may have {sizes} workers (spec.elastic.allowedReplicas). They take over at "
+            "once when another is lost, and cost as much meanwhile.",
             command=f"spotrain scale {case.name} --help",
         )
 
@@ -121,11 +122,11 @@ def find_state(case: Case) -> Iterator[Cause]:
     """Where it stands, when nothing keeps it."""
     world, progress = case.status.world, case.status.progress
     if case.trains and world:
-        step = f", step {progress.step} at {clock(progress.at)}" if progress else ""
+        step = f", step {progress.step:,} at {clock(progress.at)}" if progress else ""
         yield Cause(
             reason="Training",
             gravity=Gravity.NOTED,
-            said=f"It trains in world {world.number} of {world.size} workers{step}.",
+            said=f"It trains in world {world.number} of {count(world.size, 'worker')}{step}.",
             command=case.logs("--follow"),
         )
     elif case.trains:

@@ -3,7 +3,14 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from spotrain.ledger.entries import CamelCase, PauseEntry, Place, StayEntry, WorldEntry
+from spotrain.ledger.entries import (
+    BackOffEntry,
+    CamelCase,
+    PauseEntry,
+    Place,
+    StayEntry,
+    WorldEntry,
+)
 from spotrain.ledger.time_split import NOTHING, NOTHING_LOST, LostSeconds, Split
 from spotrain.ledger.traffic import NO_TRAFFIC, Traffic
 
@@ -69,6 +76,7 @@ class Account(CamelCase):
     """From when on the job wanted to run: its creation."""
     stays: tuple[StayEntry, ...] = ()
     pauses: tuple[PauseEntry, ...] = ()
+    back_offs: tuple[BackOffEntry, ...] = ()
     totals: Totals | None = None
     settled: Settled | None = None
 

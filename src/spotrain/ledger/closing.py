@@ -18,7 +18,7 @@ from spotrain.job import StoragePrices
 from spotrain.ledger.account import Account, PlaceSeconds, PlaceTotal, Record, Settled, Totals
 from spotrain.ledger.entries import Place, StayEntry
 from spotrain.ledger.sharing import node_seconds, shares
-from spotrain.ledger.time_split import Span, standing_time, training_time
+from spotrain.ledger.time_split import Span, Split, standing_time, training_time
 from spotrain.ledger.traffic import NO_TRAFFIC, Traffic, traffic_of
 
 SECONDS_PER_HOUR: Final = 3600.0
@@ -44,16 +44,7 @@ class Closing:
 def close_account(record: Record, closing: Closing, rate: Rate) -> Record:
     """The record with its totals; closed twice it is the same."""
     account = record.account
-    settled = account.settled or Settled(until=account.since)
-    standing = standing_time(
-        record.worlds,
-        account.stays,
-        account.pauses,
-        life=Span(settled.until, closing.time),
-        min_workers=closing.min_workers,
-    )
-    life = Span(account.since, closing.time)
-    split = sum(training_time(record.worlds, account.pauses, life=life), settled.split + standing)
+    split = split_record(record, closing.time, min_workers=closing.min_workers)
     places = price_places(account, closing.stays, rate)
     traffic = account_traffic(account)
     traffic_usd = traffic.usd(closing.storage)
@@ -72,6 +63,22 @@ def close_account(record: Record, closing: Closing, rate: Rate) -> Record:
         list_usd=sum(place.list_usd for place in places),
     )
     return replace(record, account=replace(account, totals=totals))
+
+
+def split_record(record: Record, until: datetime, *, min_workers: int) -> Split:
+    """What became of the job's time up to a moment, by all entries that there were."""
+    account = record.account
+    settled = account.settled or Settled(until=account.since)
+    standing = standing_time(
+        record.worlds,
+        account.stays,
+        account.pauses,
+        account.back_offs,
+        life=Span(settled.until, until),
+        min_workers=min_workers,
+    )
+    life = Span(account.since, until)
+    return sum(training_time(record.worlds, account.pauses, life=life), settled.split + standing)
 
 
 def account_traffic(account: Account) -> Traffic:

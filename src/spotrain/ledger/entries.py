@@ -137,6 +137,20 @@ class PauseEntry(CamelCase):
 
 
 @dataclass(frozen=True, kw_only=True)
+class BackOffEntry(CamelCase):
+    """A failure of the training was counted, and its next try had to wait. It is written down when
+    it begins; what comes in between, such as the job's end, cuts it short."""
+
+    kind: Literal["back-off"] = "back-off"
+    since: datetime
+    until: datetime
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.kind, self.since.isoformat()
+
+
+@dataclass(frozen=True, kw_only=True)
 class MetricsEntry(CamelCase):
     """What the script told of its training (loss, accuracy) at a moment. Kept by the archive."""
 
@@ -185,7 +199,7 @@ class GapEntry(CamelCase):
         return self.kind, f"{self.of} {self.since.isoformat()}"
 
 
-AnyEntry = WorldEntry | StayEntry | PauseEntry | MetricsEntry | NodeEntry | GapEntry
+AnyEntry = WorldEntry | StayEntry | PauseEntry | BackOffEntry | MetricsEntry | NodeEntry | GapEntry
 Entry = Annotated[AnyEntry, Discriminator("kind")]
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from spotrain.job import StoragePrices
 from spotrain.ledger.attribution import Use
 from spotrain.ledger.cost import Amount, Line, Saving, grouped, total
-from spotrain.ledger.entries import PauseEntry, Place, StayEntry, WorldEntry
+from spotrain.ledger.entries import BackOffEntry, PauseEntry, Place, StayEntry, WorldEntry
 from spotrain.ledger.prices import PriceBook
 from spotrain.ledger.time_split import Span, Split, split_time, training_time
 from spotrain.ledger.traffic import Traffic, traffic_of
@@ -56,6 +56,7 @@ class Record:
     worlds: Sequence[WorldEntry]
     stays: Sequence[StayEntry]
     pauses: Sequence[PauseEntry]
+    back_offs: Sequence[BackOffEntry] = ()
     life: Span
     """From its creation to its end, or to now."""
     min_workers: int
@@ -97,6 +98,7 @@ def job_cost(
             record.worlds,
             record.stays,
             record.pauses,
+            record.back_offs,
             life=record.life,
             min_workers=record.min_workers,
         ),

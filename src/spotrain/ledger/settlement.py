@@ -17,7 +17,7 @@ from spotrain.ledger.time_split import Span, is_trained, standing_time, training
 from spotrain.ledger.traffic import traffic_of
 
 NEWEST: Final = 50
-"""Entries of a kind that are kept: of stays and pauses, those that have ended."""
+"""Entries of a kind that are kept: of all but worlds, those that have ended."""
 LATE_SECONDS: Final = 60.0
 """What happened longer ago has been told by now; a node's word of its containers comes last."""
 
@@ -33,7 +33,8 @@ def settle(record: Record, closing: Closing, *, present: frozenset[str]) -> Reco
     ended = sorted((s.ended_at, s.uid) for s in account.stays if s.ended_at is not None)
     surplus = [e for e in ended[: max(0, len(ended) - NEWEST)] if e[1] not in present]
     pauses = account.pauses[: max(0, len(account.pauses) - NEWEST)]
-    if not (over or surplus or pauses):
+    back_offs = account.back_offs[: max(0, len(account.back_offs) - NEWEST)]
+    if not (over or surplus or pauses or back_offs):
         return record
     settled = account.settled or Settled(until=account.since)
     # The coordinator's clock, read anew at each look, may put a world's beginning after now.
@@ -42,6 +43,7 @@ def settle(record: Record, closing: Closing, *, present: frozenset[str]) -> Reco
         worlds,
         account.stays,
         account.pauses,
+        account.back_offs,
         life=Span(settled.until, until),
         min_workers=closing.min_workers,
     )
@@ -49,6 +51,7 @@ def settle(record: Record, closing: Closing, *, present: frozenset[str]) -> Reco
     # While a world trains, it does not matter who else comes and goes.
     gone = {uid for at, uid in surplus if at <= until or _is_training(worlds)}
     over_pauses = {p.key for p in pauses if _is_over(p, until, worlds[over:])}
+    over_back_offs = {each.key for each in back_offs if each.until <= until}
     forgotten = [stay for stay in account.stays if stay.uid in gone]
     ends = [stay.ended_at for stay in forgotten if stay.ended_at is not None]
     places_until = max([settled.places_until or account.since, *ends])
@@ -57,6 +60,7 @@ def settle(record: Record, closing: Closing, *, present: frozenset[str]) -> Reco
             account,
             stays=tuple(stay for stay in account.stays if stay.uid not in gone),
             pauses=tuple(pause for pause in account.pauses if pause.key not in over_pauses),
+            back_offs=tuple(each for each in account.back_offs if each.key not in over_back_offs),
             settled=Settled(
                 until=until,
                 split=sum(training[:over], settled.split + standing),

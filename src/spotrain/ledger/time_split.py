@@ -23,7 +23,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Final, Literal, Protocol
 
-from spotrain.ledger.entries import CamelCase, PauseEntry, StayEntry, WorldEntry
+from spotrain.ledger.entries import BackOffEntry, CamelCase, PauseEntry, StayEntry, WorldEntry
 from spotrain.ledger.kept_steps import StepRange, kept_steps
 
 FINISHED: Final = "finished"
@@ -37,6 +37,8 @@ class LostSeconds(CamelCase):
 
     waiting_for_nodes: float = 0.0
     """Too few workers had a node, and none ran."""
+    back_off: float = 0.0
+    """Too few workers had a node, as some had failed and their next try was not due yet."""
     image_pull: float = 0.0
     """Enough workers had a node, but their containers had not started."""
     forming: float = 0.0
@@ -98,15 +100,12 @@ class Times(Protocol):
 
 def ettr(split: Times, worlds: Sequence[WorldEntry]) -> float | None:
     """`worlds`: those of the time that was split, or the newest of them. None: it is not known, as
-    no time was wanted yet, or as nobody has told of a step."""
-    if split.wanted_seconds <= 0 or (split.useful_seconds == 0 and tells_no_steps(worlds)):
+    no time was wanted yet, or as nobody has told of a step: it may not have begun to train."""
+    if split.wanted_seconds <= 0 or (
+        split.useful_seconds == 0 and not any(map(is_trained, worlds))
+    ):
         return None
     return split.useful_seconds / split.wanted_seconds
-
-
-def tells_no_steps(worlds: Sequence[WorldEntry]) -> bool:
-    """There were worlds, and none of them told of a step of its own."""
-    return bool(worlds) and not any(map(is_trained, worlds))
 
 
 @dataclass(frozen=True)
@@ -128,6 +127,7 @@ def split_time(
     worlds: Sequence[WorldEntry],
     stays: Sequence[StayEntry],
     pauses: Sequence[PauseEntry],
+    back_offs: Sequence[BackOffEntry],
     *,
     life: Span,
     min_workers: int,
@@ -136,7 +136,7 @@ def split_time(
 
     What the present world has done so far counts as useful, until it turns out otherwise.
     """
-    standing = standing_time(worlds, stays, pauses, life=life, min_workers=min_workers)
+    standing = standing_time(worlds, stays, pauses, back_offs, life=life, min_workers=min_workers)
     return sum(training_time(worlds, pauses, life=life), standing)
 
 
@@ -165,6 +165,7 @@ def standing_time(
     worlds: Sequence[WorldEntry],
     stays: Sequence[StayEntry],
     pauses: Sequence[PauseEntry],
+    back_offs: Sequence[BackOffEntry],
     *,
     life: Span,
     min_workers: int,
@@ -172,7 +173,7 @@ def standing_time(
     """What became of the time of `life` in which no world trained: all of it is lost."""
     lost: dict[str, float] = defaultdict(float)
     enough = max(1, min_workers)
-    for seconds, now in _moments(_changes(worlds, stays, pauses, life), life):
+    for seconds, now in _moments(_changes(worlds, stays, pauses, back_offs, life), life):
         if now["paused"] or now["training"]:
             continue
         if now["idle"]:
@@ -181,6 +182,8 @@ def standing_time(
             lost["forming"] += seconds
         elif now["housed"] >= enough:
             lost["image_pull"] += seconds
+        elif now["backing_off"]:
+            lost["back_off"] += seconds
         elif now["running"]:
             lost["below_min"] += seconds
         else:
@@ -188,17 +191,20 @@ def standing_time(
     return Split(lost_seconds=LostSeconds(**lost))
 
 
-What = Literal["paused", "training", "idle", "running", "housed"]
+What = Literal["paused", "training", "idle", "running", "housed", "backing_off"]
 
 
 def _changes(
     worlds: Sequence[WorldEntry],
     stays: Sequence[StayEntry],
     pauses: Sequence[PauseEntry],
+    back_offs: Sequence[BackOffEntry],
     life: Span,
 ) -> Iterator[tuple[What, Span]]:
     for pause in pauses:
         yield "paused", _span(pause, life)
+    for each in back_offs:
+        yield "backing_off", Span(each.since, each.until)
     for stay in stays:
         ended_at = stay.ended_at or life.until
         if stay.scheduled_at:

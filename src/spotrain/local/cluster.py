@@ -21,6 +21,8 @@ class Node:
     started_at: float
     """Seconds of the engine's clock."""
     cordoned: bool = False
+    idle_since: float | None = None
+    """By the engine's clock; None: a pod is on it."""
     ended_at: float | None = None
     uid: str = ""
     created_at: datetime | None = None

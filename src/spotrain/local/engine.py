@@ -7,7 +7,7 @@ import secrets
 import time
 import uuid
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -37,6 +37,7 @@ from spotrain.coordinator.report import JobReport
 from spotrain.coordinator.server import Coordinator
 from spotrain.job import ElasticJob, Pool
 from spotrain.kinds import Object
+from spotrain.local.alongside import alongside
 from spotrain.local.job_files import JobFiles
 from spotrain.local.keeper import Keeper
 from spotrain.local.machines import Machines, Options
@@ -51,6 +52,9 @@ from spotrain.local.story import Happening, tell_of_worlds
 
 logger = logging.getLogger(__name__)
 NEW: Final = JobStatus()
+REFRESH_SECONDS: Final = 1.0
+"""Between two writes of the progress: a file bears more than an API server, and whoever sits before
+this machine watches."""
 REMARKS: Final = 50
 """Of the controller's, the newest that are kept for whoever explains the job."""
 
@@ -114,7 +118,7 @@ class Engine:
                 restarts=self.status.restarts.in_place,
             )
             try:
-                async with _alongside(self._loop()):
+                async with alongside(self._loop()):
                     yield self
             finally:
                 await self.machines.stop()
@@ -124,6 +128,10 @@ class Engine:
         self.job = replace(job, uid=self.job.uid)
         self._coordinator.set_job(self._key, limits_of(self.job))
         self._wake.set()
+
+    def abandon(self) -> None:
+        """What was kept of the job is gone: nothing more of it is to be written down."""
+        self._keeper.abandon()
 
     def report(self) -> JobReport:
         """What the coordinator knows of the job."""
@@ -184,6 +192,7 @@ class Engine:
             status=self.status,
             coordinator=self._address,
             board=Board(since=self.created_at),
+            refresh_seconds=REFRESH_SECONDS,
         )
 
     def _act(self, action: Action) -> None:
@@ -231,15 +240,3 @@ class Engine:
         for number, line in tell_of_worlds(self.report().history, told=self._told_world):
             self._tell(line)
             self._told_world = number
-
-
-@asynccontextmanager
-async def _alongside(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
-    """Run `work` beside the body, until the body ends; a fault of either ends both."""
-    try:
-        async with asyncio.TaskGroup() as group:
-            task = group.create_task(work)
-            yield
-            task.cancel()
-    except* Exception as faults:
-        raise faults.exceptions[0] from None

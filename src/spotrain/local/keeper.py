@@ -49,6 +49,7 @@ class Keeper:
         self._has_room = asyncio.Event()
         self._has_room.set()
         self._is_closing = False
+        self._is_abandoned = False
 
     @asynccontextmanager
     async def keeping(self, *, last_alive: datetime | None = None) -> AsyncIterator[None]:
@@ -75,6 +76,8 @@ class Keeper:
 
     async def take(self, worker: int, pod: str, pod_uid: str, lines: list[str]) -> None:
         """What a worker has just printed. Returns when there is room for more."""
+        if self._is_abandoned:
+            return
         at = stamp(time.time_ns())
         self._lines[worker] += [
             LogLine(at=at, worker=worker, pod=pod, pod_uid=pod_uid, line=line) for line in lines
@@ -84,7 +87,16 @@ class Keeper:
         self._news.set()
         await self._has_room.wait()
 
+    def abandon(self) -> None:
+        """Its folder was removed: what waits is dropped, and what comes is not taken any more."""
+        self._is_abandoned = True
+        self._seen.clear()
+        self._lines.clear()
+        self._has_room.set()
+
     def _put(self, uid: str, what: Snapshot | NodeEntry) -> None:
+        if self._is_abandoned:
+            return
         self._seen[uid] = what
         self._news.set()
 
@@ -106,7 +118,7 @@ class Keeper:
         """What cannot be written stays. Raises OSError."""
         for uid, what in list(self._seen.items()):
             await asyncio.to_thread(self._write_down, what)
-            if self._seen[uid] is what:
+            if self._seen.get(uid) is what:
                 del self._seen[uid]
         for worker in list(self._lines):
             lines = list(self._lines[worker])

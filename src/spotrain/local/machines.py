@@ -14,6 +14,7 @@ from typing import Any
 
 from spotrain import contract
 from spotrain.job import Pool
+from spotrain.ledger.attribution import IDLE_MINUTES
 from spotrain.local.cluster import Group, Node, Pod, find_group, find_node, refusal
 from spotrain.local.image import Image, plan_launch
 from spotrain.local.interruptions import Manner
@@ -37,6 +38,8 @@ class Options:
     environment: Mapping[str, str] = field(default_factory=dict)
     boot_seconds: float = 0.5
     """From the autoscaler's request to a node that takes pods."""
+    idle_seconds: float = IDLE_MINUTES * 60
+    """For which a node has no pod before the autoscaler takes it away."""
     capacity: int = 64
     """Machines that can be had per group at first."""
     port: int = 0
@@ -129,10 +132,23 @@ class Machines:
                 self._processes[pod.uid].kill()
 
     def end_idle_nodes(self, *, job_is_over: bool) -> None:
-        """A drained node goes when it is empty; when the job is over, all of them do."""
+        """A drained node goes when it is empty, and when the job is over all of them do; any other
+        waits for the next pod as long as the autoscaler lets it."""
         for node in self.alive:
-            if (job_is_over or node.cordoned) and not self.pods_on(node):
+            if self.pods_on(node):
+                node.idle_since = None
+            elif job_is_over or node.cordoned:
                 self.end_node(node)
+            elif node.idle_since is None:
+                node.idle_since = time.monotonic()
+                loop, seconds = asyncio.get_running_loop(), self._options.idle_seconds
+                loop.call_later(seconds, self._end_if_idle, node, node.idle_since)
+
+    def _end_if_idle(self, node: Node, since: float) -> None:
+        """`since`: it was idle then; it may have had a pod meanwhile."""
+        if node.ended_at is None and node.idle_since == since and not self.pods_on(node):
+            self._tell(f"{node.name}: idle for {self._options.idle_seconds / 60:g} min, gone")
+            self.end_node(node)
 
     # --- Pods ---
 

@@ -291,6 +291,14 @@ class StoredJob:
         """When the process that runs it, or ran it, wrote last."""
         return JobFiles(self.folder).last_alive or datetime.now(UTC)
 
+    def is_kept(self, uid: str) -> bool:
+        """Is there still what `Shelf.add` made of that job? Whoever runs it is alone in removing
+        it, unless somebody takes away the folder. Raises InvalidDocument."""
+        try:
+            return self.uid == uid
+        except NoSuchJob:
+            return False
+
     @property
     def is_run(self) -> bool:
         """Does a process run it?"""

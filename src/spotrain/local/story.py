@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from spotrain.counts import count
 from spotrain.worlds.history import Chapter
 
 
@@ -25,6 +26,6 @@ def tell_of_worlds(history: Sequence[Chapter], *, told: int) -> Iterator[tuple[i
         cost = ""
         if before and before.pause_seconds is not None:
             pause, lost = before.pause_seconds, before.steps_lost
-            cost = f" after a pause of {pause:.2f} s, {lost} steps lost"
+            cost = f" after a pause of {pause:.2f} s, {count(lost or 0, 'step')} lost"
         workers = "1 worker trains" if world.size == 1 else f"{world.size} workers train"
         yield world.number, f"world {world.number}: {workers}{cost}"

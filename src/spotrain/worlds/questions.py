@@ -36,9 +36,12 @@ def is_finishing(state: State) -> bool:
 
 
 def is_being_left(state: State) -> bool:
-    """Whether somebody has not left the last world yet; who leaves on a notice ends by itself."""
-    stopping = (MemberState.ACTIVE, MemberState.DRAINED)
-    return any(m.state in stopping and m.leaving_by is None for m in state.seated())
+    """Whether somebody has not left the last world yet. Who has stopped in it on a notice ends by
+    itself, and is not waited for."""
+    return any(
+        m.state is MemberState.ACTIVE or (m.state is MemberState.DRAINED and m.leaving_by is None)
+        for m in state.seated()
+    )
 
 
 def is_worth_waiting(state: State, candidates: list[Member]) -> bool:

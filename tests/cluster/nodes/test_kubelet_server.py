@@ -11,7 +11,8 @@ from lightkube import KubeConfig
 from lightkube.config.kubeconfig import SingleConfig
 
 from spotrain.cli.errors import NO_CLUSTER, NOT_FOUND, UserError
-from spotrain.cli.port_forward import PortForward, local_port, private_listener
+from spotrain.cli.listeners import local_port, private_listener
+from spotrain.cli.port_forward import PortForward
 from spotrain.kinds import NODES, PODS
 from spotrain.local.kubelet import Kubelet
 from tests.cluster.cluster import Namespace, request_token

@@ -8,10 +8,15 @@ from spotrain.checkpoints.store.directory import Directory
 from spotrain.checkpoints.store.objects import Objects
 from spotrain.checkpoints.store.store import CHUNK, Sink, Store, read
 
-__all__ = ["CHUNK", "Directory", "Sink", "Store", "open_store", "read"]
+__all__ = ["CHUNK", "Directory", "Sink", "Store", "is_in_bucket", "open_store", "read"]
 
 LIBRARIES: Final = {"s3": "boto3", "gs": "google-cloud-storage"}
 """Scheme -> what reaches such a bucket; each is an extra of this package, by the scheme's name."""
+
+
+def is_in_bucket(place: str) -> bool:
+    """Whether it is an address, and no folder's path."""
+    return "://" in place
 
 
 def open_store(place: str | Path) -> Store:

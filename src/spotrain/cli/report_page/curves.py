@@ -9,6 +9,7 @@ from typing import Final
 from spotrain.cli.report_page.moments import moment
 from spotrain.cli.report_page.scale import Tick, TimeAxis, number, number_ticks, whole_life
 from spotrain.cli.report_page.story import Story
+from spotrain.counts import count
 from spotrain.ledger.entries import MetricsEntry, WorldEntry
 
 HEIGHT: Final = 150
@@ -87,7 +88,7 @@ def draw_speed(story: Story) -> Speed | None:
             x=x,
             width=max(0.1, axis(world.last_step_at) - x),
             y=_y(rate, ticks),
-            title=f"World {world.number}, {world.size} workers: {number(rate)} {unit}.",
+            title=f"World {world.number}, {count(world.size, 'worker')}: {number(rate)} {unit}.",
         )
 
     return Speed(

@@ -35,7 +35,7 @@ def render(story: Story) -> str:
         style=Markup(style),
         style_hash=b64encode(sha256(f"\n{style}\n".encode()).digest()).decode(),
         story=story,
-        state=story.job.outcome or "in progress",
+        state=story.state,
         verdict=judge(story),
         timeline=draw_timeline(story, colours),
         legend=tables.legend(story, colours),

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from spotrain.ledger.suspensions import SUSPENDED
 from spotrain.worlds import Reason
 
 
@@ -31,9 +32,10 @@ REASONS: Final[Mapping[str, Explained]] = {
         shape="down",
         sentence="a worker was told to leave. The world stopped at a common step and saved.",
     ),
-    Reason.LIMITS: Explained(
-        shape="square", sentence="the job was given another size, or was told to stop."
+    SUSPENDED: Explained(
+        shape="bars", sentence="somebody, or its budget, suspended the job. It saved, and left."
     ),
+    Reason.LIMITS: Explained(shape="square", sentence="the job was given another size."),
     Reason.GROWTH: Explained(shape="up", sentence="a worker came, and was taken in."),
     Reason.RENUMBERED: Explained(
         shape="circle", sentence="the folder held checkpoints of a later world."

@@ -6,10 +6,12 @@ from datetime import datetime
 from typing import Final
 
 from spotrain.archive.records import CheckpointRecord
+from spotrain.cli.causes import CAUSES
 from spotrain.cli.report_page.moments import lasted, moment
 from spotrain.cli.report_page.places import REST, UNKNOWN, Colours, place_name
 from spotrain.cli.report_page.scale import number
 from spotrain.cli.report_page.story import Story
+from spotrain.cli.report_page.verdict import is_priced
 from spotrain.cli.wording import dollars, percent, size
 from spotrain.ledger.cost import Amount, grouped
 from spotrain.ledger.entries import WorldEntry
@@ -17,16 +19,6 @@ from spotrain.ledger.job_cost import Hours
 from spotrain.ledger.prices import Source
 from spotrain.ledger.time_split import LostSeconds
 
-CAUSES: Final = {
-    "waiting_for_nodes": ("waiting for nodes", "too few workers had a node"),
-    "image_pull": ("image pull", "enough workers had a node, but not their image yet"),
-    "forming": ("forming and start", "workers met, loaded and did a first step"),
-    "redone": ("steps done again", "no later world built on them"),
-    "save_stall": ("checkpoints", "training stood still to save"),
-    "data_wait": ("waiting for data", "training waited for its data loader"),
-    "below_min": ("below min", "some workers ran, but fewer than the job needs"),
-    "idle": ("idle", "a world hung, or training was done and the job had not ended"),
-}
 SOURCES: Final = {
     Source.HISTORY: "the cloud's own record of that zone, type and time",
     Source.LATEST: "the newest spot price that the platform knows, taken for all times",
@@ -82,10 +74,10 @@ def time_shares(story: Story) -> list[Share]:
     causes = {f.name: getattr(split.lost_seconds, f.name) for f in fields(LostSeconds)}
     lost = [
         Share(
-            word=CAUSES[cause][0],
+            word=CAUSES[cause].word,
             value=lasted(seconds),
             share=seconds / whole,
-            meaning=CAUSES[cause][1],
+            meaning=CAUSES[cause].meaning,
         )
         for cause, seconds in sorted(causes.items(), key=lambda pair: -pair[1])
         if seconds > 0
@@ -138,7 +130,7 @@ def cost_table(story: Story, colours: Colours) -> Table:
             )
         )
         kinds.append(colours.of(place_name(place)))
-    return Table(
+    made = Table(
         columns=(
             *("pool", "zone", "capacity", "type"),
             *("node h", "GPU h", "paid", "same hours on demand", "price from"),
@@ -147,6 +139,23 @@ def cost_table(story: Story, colours: Colours) -> Table:
         numeric=frozenset({4, 5, 6, 7}),
         colours=tuple(kinds),
         total=("all", "", "", "", *_amounts(whole, whole), "") if len(rows) > 1 else (),
+    )
+    unknown = () if is_priced(story) else ("paid", "same hours on demand", "price from")
+    return _without(made, {*unknown, *(() if whole.gpu_hours else ("GPU h",))})
+
+
+def _without(table: Table, columns: set[str]) -> Table:
+    kept = [i for i, title in enumerate(table.columns) if title not in columns]
+
+    def cut(cells: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(cells[i] for i in kept) if cells else ()
+
+    return Table(
+        columns=cut(table.columns),
+        rows=tuple(map(cut, table.rows)),
+        numeric=frozenset(at for at, i in enumerate(kept) if i in table.numeric),
+        colours=table.colours,
+        total=cut(table.total),
     )
 
 
@@ -161,7 +170,7 @@ def _amounts(amount: Amount, whole: Amount) -> tuple[str, str, str, str]:
 
 def price_sources(story: Story) -> dict[str, str]:
     """Each that was used, the best first."""
-    used = {line.source for line in story.cost.lines}
+    used = {line.source for line in story.cost.lines} if is_priced(story) else set()
     return {source.value: SOURCES[source] for source in Source if source in used}
 
 

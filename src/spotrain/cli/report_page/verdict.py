@@ -56,6 +56,8 @@ def _sentence(story: Story) -> str:
         parts.append(f"{useful} of the time in which it wanted to train was of use")
     if story.worlds:
         parts.append(_changes(story))
+    if story.is_suspended:
+        parts.append("it is suspended now")
     why = story.job.message if story.job.outcome == "failed" else ""
     return "; ".join(parts) + "." + (f" Why: {why.rstrip('.')}." if why else "")
 
@@ -75,7 +77,8 @@ def _money(story: Story) -> str:
 def _changes(story: Story) -> str:
     worlds, lost = count(len(story.worlds), "world"), steps_lost(story)
     if len(story.worlds) == 1 and not lost:
-        return "one world did it all" if story.has_ended else "it is still in its first world"
+        is_over = story.has_ended or story.is_suspended
+        return "one world did it all" if is_over else "it is still in its first world"
     again = f"{count(lost, 'step')} had to be done again" if lost else "no step was done twice"
     return f"it went through {worlds}, and {again}"
 
