@@ -27,7 +27,7 @@ so, and goes on where it was.
 | 1 | the job, the drill or a check (`doctor`, `checkpoints --verify`) failed |
 | 2 | wrong usage, or what was asked for cannot be; the answer cannot be written |
 | 3 | no cluster, or no right to do this in it |
-| 4 | there is no such job |
+| 4 | there is no such job, or it has no such worker, world or folder |
 | 5 | the name is taken, or the job has ended |
 | 130 | Ctrl-C; a job that was sent goes on |
 | 141 | whoever read the answer has gone, as in `spotrain list \\| head` |

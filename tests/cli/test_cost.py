@@ -25,6 +25,7 @@ from spotrain.cli.local_jobs import ENV_FOLDER, own_shelf
 from spotrain.cli.local_run import make_settings
 from spotrain.cli.main import main
 from spotrain.cli.status_ledger import StatusLedger
+from spotrain.cli.wording import span
 from spotrain.clouds.history import History, Market
 from spotrain.job import Price, Terms
 from spotrain.ledger.entries import (
@@ -246,9 +247,11 @@ def test_people_see_where_the_dollars_went(archive: Archive) -> None:
 
 
 def test_people_see_all_jobs_and_what_nobody_had(archive: Archive) -> None:
-    text = shown(tabulate(cost_of_all(archive, TARIFF, since=at("11:00"), now=NOW)))
+    text = shown(tabulate(cost_of_all(archive, TARIFF, since=at("11:00"), now=NOW), NOW))
     lines = [line.split() for line in text.splitlines() if line.strip()]
-    assert [line[0] for line in lines[2:]] == ["resnet", "bert", "platform"]
+    assert [line[0] for line in lines[2:5]] == ["resnet", "bert", "platform"]
+    assert " ".join(lines[5]).startswith("platform: what no job pays")
+    assert " ".join(lines[2][1:3]) == span((NOW - stays("resnet")[0].created_at).total_seconds())
     assert lines[2][-3:] == ["$2.94", "$6.51", "54.9%"]
     assert lines[3][-1] == "$2.00"  # bert told of no steps: nothing is said to be saved
 

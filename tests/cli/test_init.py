@@ -52,6 +52,19 @@ def test_a_newcomer_gets_from_nothing_to_a_report_by_the_five_commands_of_the_re
     assert list((project / ".spotrain/efs/output/spirals/checkpoints").glob("*.json"))
     assert first_commands((project / "README.md").read_text()) == commands[3:]
 
+    again = subprocess.run(
+        ["spotrain", "run", "job.yaml", "--local"],
+        cwd=project,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+    )
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert "finished the training at step 64." in again.stdout
+    assert "nothing left to train: a checkpoint of step 64 was in its output" in again.stdout
+
 
 def test_the_job_of_a_project_is_one_that_a_cluster_takes(tmp_path: Path) -> None:
     assert typed("init", str(tmp_path / "My_project.1")) == 0

@@ -359,7 +359,9 @@ def test_checkpoints_are_listed_verified_and_pruned(
     jobs: LocalJobs, typed: Typed, shelf: Shelf, capsys: pytest.CaptureFixture[str]
 ) -> None:
     jobs.create(waiting_job())
-    assert typed("checkpoints", "digits") == 4
+    assert typed("checkpoints", "digits", "--verify") == 0
+    assert "digits has no checkpoint in /mnt/efs/output/digits/checkpoints" in capsys.readouterr().err
+    assert typed("checkpoints", "digits", "--folder", "digit") == 4
     folder = shelf.volume / contract.OUTPUT_DIR / "digits" / "checkpoints"
     files = [publish(folder, step) for step in (10, 20, 30)]
     assert typed("checkpoints", "digits", "--verify") == 0

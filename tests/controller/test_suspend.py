@@ -1,8 +1,10 @@
 """A suspended job holds no node; resuming is a new start."""
 
+from dataclasses import replace
+
 import pytest
 
-from spotrain.controller.model import CreatePod
+from spotrain.controller.model import CoordinatorAddress, CreatePod
 from spotrain.controller.reconcile import reconcile
 from tests.controller.builders import (
     NOW,
@@ -41,6 +43,13 @@ def test_suspending_a_running_job_lets_every_worker_leave_in_its_own_time() -> N
     assert running.message.endswith("To go on from there: spotrain resume digits.")
     assert (running.status, running.reason) == ("False", "Suspended")
     assert reasons(plan) == ["Suspended"]
+
+
+def test_of_this_machine_it_is_resumed_here() -> None:
+    here = replace(started(job()), coordinator=CoordinatorAddress("ws://127.0.0.1:1", local=True))
+    running = reconcile(job(suspend=True), here, NOW).status.condition("Running")
+    assert running is not None
+    assert running.message.endswith("To go on from there: spotrain resume digits --local.")
 
 
 def test_a_suspended_job_is_quiet() -> None:

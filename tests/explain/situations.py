@@ -1032,6 +1032,29 @@ def _() -> Scene:
 
 
 @situation(
+    "it has finished without a step, as it has the output of an earlier job",
+    "Succeeded",
+    says=("finished the training at step 640", "nothing left to train", "another name"),
+    next="spotrain describe digits",
+)
+def _() -> Scene:
+    scene = running().train(640, number=2)
+    assert scene.world is not None
+    found = Chapter(
+        number=2,
+        members=MEMBERS,
+        published_at=70.0,
+        first_step=640,
+        first_step_at=80.0,
+        last_step=640,
+    )
+    scene.world = replace(
+        scene.world, chapters=(found,), clock_began=NOON, outcome="succeeded", size=0
+    )
+    return scene.look()
+
+
+@situation(
     "it has failed too often",
     "BackoffLimitExceeded",
     says=("failed 1 times, backoffLimit is 0", "KeyError: 'lr'", "submit it again"),

@@ -32,6 +32,14 @@ def test_the_graver_cause_comes_first(row: Row) -> None:
     assert all(isinstance(gravity, Gravity) for gravity in gravities)
 
 
+def test_nodes_that_are_this_machine_are_not_said_to_cost_anything() -> None:
+    (row,) = [row for row in ROWS if row.name == "it is suspended"]
+    told = explain(row.scene().situation(is_local=True)).paragraph
+    assert "which are this machine" in told
+    assert "autoscaler" not in told
+    assert "cost" not in told
+
+
 BLIND = {
     "events": (),
     "nodes": (),

@@ -136,6 +136,26 @@ async def test_nodes_that_a_suspended_job_has_left_go_when_they_have_been_idle_f
     assert [node.gone_at is None for node in job.machines.nodes] == [False] * 4
 
 
+async def test_only_a_job_that_stays_is_told_how_to_go_on(tmp_path: Path) -> None:
+    job = engine(tmp_path, SLEEP)
+
+    def told() -> str:
+        return " ".join(happening.text for happening in job.story)
+
+    async with job.running():
+        await until(job, lambda: running(job) == 2)
+        job.change(replace(job.job, suspend=True))
+        await until(job, lambda: not job.machines.pods)
+        assert "To go on from there: spotrain resume job --local." in told()
+        job.change(replace(job.job, suspend=False))
+        await until(job, lambda: running(job) == 2)
+        job.story.clear()
+        job.delete(replace(job.job, suspend=True))
+        await until(job, lambda: not job.machines.pods)
+        assert "Deleted: its workers save and leave." in told()
+        assert "resume" not in told()
+
+
 async def test_a_node_that_has_a_pod_again_is_not_taken_for_idle(tmp_path: Path) -> None:
     job = engine(tmp_path, SLEEP, idle_seconds=3600.0)
     async with job.running():

@@ -63,6 +63,19 @@ def test_what_is_done_and_what_is_left_is_the_whole_at_every_step(
     assert told[-1] == (whole, 0)
 
 
+def test_who_finds_training_at_its_end_tells_where_that_is(
+    told: list[tuple[int, int | None]], tmp_path: Path
+) -> None:
+    def whole(run: elastic.Run) -> None:
+        train(run, epochs=EPOCHS, most_steps=99)
+
+    train_alone(whole, tmp_path)
+    last = told[-1]
+    told.clear()
+    train_alone(whole, tmp_path)
+    assert told == [last]
+
+
 def test_of_training_without_an_end_nothing_is_left_nor_done(
     told: list[tuple[int, int | None]], tmp_path: Path
 ) -> None:

@@ -1,11 +1,11 @@
 """Who looks after the checkpoints of a job: the archive of a cluster, this machine, and of those in
 a bucket nobody but who asks."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from spotrain import contract
 from spotrain.archive.checkpoints import (
@@ -24,9 +24,11 @@ from spotrain.cli.errors import NOT_FOUND, USAGE, UserError
 from spotrain.cli.job_output import checkpoints_below, output_of
 from spotrain.kinds import Object
 
+Found = TypeVar("Found")
+
 
 class Keeper(Protocol):
-    """Looks after the checkpoints in a place, as a job names it. Raises UserError."""
+    """Looks after the checkpoints in a place, as a job names it. Raises ArchiveError, UserError."""
 
     def checkpoints(self, place: str) -> list[CheckpointRecord]: ...
 
@@ -35,19 +37,53 @@ class Keeper(Protocol):
     def prune_checkpoints(self, place: str, keep: int) -> list[str]: ...
 
 
+@dataclass(frozen=True)
+class Kept:
+    """The checkpoints of one job. Every method raises what its keeper does."""
+
+    keeper: Keeper
+    place: str
+    may_be_none: bool
+    """The job is there, and has chosen the place: it may have saved nothing yet."""
+
+    @classmethod
+    def of(
+        cls, keeper: Keeper, document: Object | None, name: str, *, output: str | None
+    ) -> "Kept":
+        """`document`: None where the job is gone; what it wrote stays. `output`: None is where the
+        job's is. `keeper`: unless that lies in a bucket."""
+        place = checkpoints_below(output or output_of(document, name))
+        found = BucketKeeper() if is_in_bucket(place) else keeper
+        return cls(found, place, may_be_none=document is not None and output is None)
+
+    def records(self) -> list[CheckpointRecord]:
+        return self._if_there(lambda: self.keeper.checkpoints(self.place))
+
+    def verified(self) -> list[CheckpointRecord]:
+        return self._if_there(lambda: list(self.keeper.verify_checkpoints(self.place)))
+
+    def prune(self, keep: int) -> list[str]:
+        return self._if_there(lambda: self.keeper.prune_checkpoints(self.place, keep))
+
+    def _if_there(self, ask: Callable[[], list[Found]]) -> list[Found]:
+        try:
+            return ask()
+        except NotFound:
+            if self.may_be_none:
+                return []
+            raise
+
+
 @contextmanager
 def opened_keeper(
     context: str | None, namespace: str | None, name: str, output: str | None, *, local: bool
-) -> Iterator[tuple[Keeper, str]]:
-    """And the place that it is to be asked for; `output`: None is where the job's is."""
-
-    def place_of(document: Object | None) -> str:
-        return checkpoints_below(output or output_of(document, name))
-
+) -> Iterator[Kept]:
+    """`output`: None is where the job's is. Raises UserError, for what goes wrong in the context
+    too."""
     if local:
-        keeper, document = _on_this_machine(name)
-        place = place_of(document)
-        yield (BucketKeeper() if is_in_bucket(place) else keeper), place
+        keeper, known = _on_this_machine(name)
+        with _told():
+            yield Kept.of(keeper, known, name, output=output)
         return
     from spotrain.cli.archive import archive_of
     from spotrain.cli.cluster import connected
@@ -55,15 +91,15 @@ def opened_keeper(
     from spotrain.kinds import JOBS
 
     with connected(context, namespace) as cluster:
-        try:
-            place = place_of(cluster.get(JOBS, name))
-        except NotThere:
-            place = place_of(None)  # what it wrote stays
-        if is_in_bucket(place):
-            yield BucketKeeper(), place
+        document = None
+        with suppress(NotThere):
+            document = cluster.get(JOBS, name)
+        kept = Kept.of(BucketKeeper(), document, name, output=output)
+        if is_in_bucket(kept.place):
+            yield kept
             return
         with archive_of(cluster) as archive:
-            yield archive, place
+            yield replace(kept, keeper=archive)
 
 
 def _on_this_machine(name: str) -> tuple["LocalKeeper", Object]:
@@ -83,16 +119,13 @@ class LocalKeeper:
     folder: Path
 
     def checkpoints(self, place: str) -> list[CheckpointRecord]:
-        with _told():
-            return list_checkpoints(self.folder, place)
+        return list_checkpoints(self.folder, place)
 
     def verify_checkpoints(self, place: str) -> Iterator[CheckpointRecord]:
-        with _told():
-            yield from verify_checkpoints(self.folder, place)
+        return verify_checkpoints(self.folder, place)
 
     def prune_checkpoints(self, place: str, keep: int) -> list[str]:
-        with _told():
-            return prune_checkpoints(self.folder, place, Retention(keep=keep))
+        return prune_checkpoints(self.folder, place, Retention(keep=keep))
 
 
 class BucketKeeper:

@@ -41,14 +41,14 @@ def command(
     """
     from spotrain.cli.checkpoint_keepers import opened_keeper
 
-    with opened_keeper(context, namespace, name, folder, local=local) as (keeper, place):
+    with opened_keeper(context, namespace, name, folder, local=local) as kept:
         if prune:
-            gone = keeper.prune_checkpoints(place, keep)
+            gone = kept.prune(keep)
             which = f": {', '.join(gone)}" if gone else f"; the newest {keep} stay"
             output.say(f"removed {wording.count(len(gone), 'checkpoint')}{which}")
-        found = list(keeper.verify_checkpoints(place) if verify else keeper.checkpoints(place))
+        found = kept.verified() if verify else kept.records()
     if not found and form is Format.table:
-        output.say(f"{name} has no checkpoint in {place}.")
+        output.say(f"{name} has no checkpoint in {kept.place}.")
         return
     output.answer(
         [to_document(each) for each in found],

@@ -68,7 +68,7 @@ def command(
             document(found),
             form,
             names=[each.job.name for each in found.jobs],
-            table=lambda: tabulate(found),
+            table=lambda: tabulate(found, now),
         )
     else:
         (judged,) = found.jobs

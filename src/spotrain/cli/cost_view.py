@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from spotrain.cli import wording
 from spotrain.cli.causes import lost_in_words
 from spotrain.cli.costs import CostOf, Costs
-from spotrain.cli.fitted import Column, FactTable, FittedTable
+from spotrain.cli.fitted import Column, FactTable, FittedTable, Paragraphs
 from spotrain.cli.wording import count, dollars, percent, size
 from spotrain.ledger.cost import Amount, Line, grouped
 from spotrain.ledger.job_cost import Hours, JobCost
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 GPU_HOURS: Final = "GPU hours"
+PLATFORM: Final = (
+    "platform: what no job pays, GPUs that nobody asked for and nodes that were idle for longer "
+    "than the autoscaler waits"
+)
 WORDS: Final = ("job", "pool", "zone", "capacity", "price from")
 """Columns that hold no numbers."""
 
@@ -91,15 +96,19 @@ def _camel(name: str) -> str:
 # --- For people ---------------------------------------------------------------------------------
 
 
-def tabulate(found: Costs) -> "RenderableType":
+def tabulate(found: Costs, now: datetime) -> "RenderableType":
     """A line for each job, and one for what no job pays."""
+    from rich.console import Group
+
     rest = found.platform
-    return _table(
-        ("job", "node hours", GPU_HOURS, "ETTR", "cost", "on demand", "saved"),
+    platform = ("platform", "", *_held(rest), "", dollars(rest.usd), "", "")
+    table = _table(
+        ("job", "age", "node hours", GPU_HOURS, "ETTR", "cost", "on demand", "saved"),
         [
             *(
                 (
                     each.job.name,
+                    wording.span((now - each.job.created_at).total_seconds()),
                     *_held(each.cost.amount),
                     percent(ettr(each.cost.split, each.record.worlds)),
                     dollars(each.cost.usd),
@@ -108,11 +117,12 @@ def tabulate(found: Costs) -> "RenderableType":
                 )
                 for each in found.jobs
             ),
-            ("platform", *_held(rest), "", dollars(rest.usd), "", ""),
+            *([platform] if rest.node_hours else []),
         ],
-        left_out=(GPU_HOURS, "on demand", "saved", "node hours"),
+        left_out=(GPU_HOURS, "on demand", "saved", "node hours", "age"),
         has_gpus=any(each.gpu_hours for each in (rest, *(each.cost.amount for each in found.jobs))),
     )
+    return Group(table, Paragraphs(PLATFORM)) if rest.node_hours else table
 
 
 def draw(judged: CostOf) -> "RenderableType":

@@ -120,9 +120,7 @@ def _world_row(world: WorldEntry, now: datetime) -> tuple[str, ...]:
 
 
 def _steps(world: WorldEntry) -> str:
-    if world.last_step is None:
-        return "none"
-    return f"{world.restored_step or 0:,} - {world.last_step:,}"
+    return wording.steps(world) or "none"
 
 
 def _places(places: Sequence[PastOffer], now: datetime) -> FittedTable:

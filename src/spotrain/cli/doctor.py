@@ -8,8 +8,8 @@ import typer
 from spotrain.cli import output
 from spotrain.cli.errors import JOB_FAILED
 from spotrain.cli.options import Context, Format, Namespace, Output
-from spotrain.cli.wording import command as command_line
 from spotrain.cli.wording import count
+from spotrain.next_command import next_command
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -85,7 +85,7 @@ def to_document(findings: Sequence["Finding"]) -> dict[str, Any]:
 
 def conclude(failing: Sequence[str], checks: int, *, local: bool) -> str:
     """`failing`: checks of those that were made."""
-    again = command_line("doctor", local=local)
+    again = next_command("doctor", local=local)
     return (
         f"{len(failing)} of {count(checks, 'check')} failed: {', '.join(failing)}. Next: do what "
         f"stands below each, then {again}"

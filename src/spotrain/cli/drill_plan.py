@@ -8,12 +8,13 @@ from spotrain import contract
 from spotrain.cli.drill_calls import Call, Worker, cordon, eviction, removal
 from spotrain.cli.errors import CONFLICT, NOT_FOUND, UserError
 from spotrain.cli.job_view import JobView
-from spotrain.cli.wording import command, count
+from spotrain.cli.wording import count
 from spotrain.controller.status import SUSPENDED
 from spotrain.job import ElasticJob
 from spotrain.kinds import Object
 from spotrain.ledger.entries import WorldEntry
 from spotrain.local.interruptions import Manner
+from spotrain.next_command import next_command
 from spotrain.worlds.questions import choose_size
 from spotrain.worlds.state import Limits
 
@@ -76,7 +77,7 @@ def steady_world(seen: JobView, *, local: bool = False) -> WorldEntry:
     if seen.job is None or has_ended(seen):
         raise UserError(
             f"{seen.name} is {seen.state}: only a job that trains can be interrupted. "
-            f"{command('list', local=local)} shows which do.",
+            f"{next_command('list', local=local)} shows which do.",
             exit_code=CONFLICT,
         )
     if problem := unsteady(seen):
@@ -210,4 +211,4 @@ def _choose(job: str, workers: Sequence[Worker], index: int | None, *, local: bo
 
 
 def _why(job: str, *, local: bool) -> str:
-    return f"Next: {command('explain', job, local=local)}"
+    return f"Next: {next_command('explain', job, local=local)}"

@@ -7,7 +7,8 @@ from spotrain.cli import output
 from spotrain.cli.drill_plan import Strike
 from spotrain.cli.drill_verdict import Limits, Outcome
 from spotrain.cli.options import Format
-from spotrain.cli.wording import command, dollars, span
+from spotrain.cli.wording import dollars, span
+from spotrain.next_command import next_command
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -58,7 +59,7 @@ def show(
     output.answer(document, form, names=[verdict], table=lambda: draw(outcomes, limits))
     for outcome, fault in faults:
         output.say(f"{outcome.strike.manner}: {fault}.")
-    output.say(f"{verdict.upper()}. Next: {command('describe', name, local=local)}")
+    output.say(f"{verdict.upper()}. Next: {next_command('describe', name, local=local)}")
 
 
 def draw(outcomes: Sequence[Outcome], limits: Limits) -> "RenderableType":

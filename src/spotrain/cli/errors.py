@@ -10,6 +10,7 @@ USAGE: Final = 2
 NO_CLUSTER: Final = 3
 """The cluster was not reached, or does not let this person do it."""
 NOT_FOUND: Final = 4
+"""The job, or what was asked for of it: a worker, a world, a folder."""
 CONFLICT: Final = 5
 """The name is taken, or the object is not in a state that allows it."""
 INTERRUPTED: Final = 130

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Final, NoReturn
 
-from spotrain.cli import wording
 from spotrain.cli.errors import INTERRUPTED, UserError
 from spotrain.cli.output import say
 from spotrain.cli.pipes import Unwritten
+from spotrain.next_command import next_command
 
 NO_JOB: Final = (
     "no job was made. Code that was sent already lies under output/ by the name of its contents, "
@@ -70,8 +70,8 @@ def interrupted(what_is_left: str) -> UserError:
 
 def goes_on(name: str, *, local: bool) -> str:
     """Of a job that was sent."""
-    follow = wording.command("logs", name, "--follow", local=local)
-    remove = wording.command("delete", name, local=local)
+    follow = next_command("logs", name, "--follow", local=local)
+    remove = next_command("delete", name, local=local)
     return f"{name} was sent and goes on. Next: {follow} shows it, {remove} removes it."
 
 

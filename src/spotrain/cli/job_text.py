@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from spotrain.cli.job_view import JobView
-from spotrain.cli.wording import ago, command, count, dollars, ettr, rate, span
+from spotrain.cli.wording import ago, count, dollars, ettr, rate, span
 from spotrain.controller.status import RUNNING, Restarts
 
 OLD_SECONDS: Final = 60.0
@@ -79,15 +79,7 @@ def facts(seen: JobView, now: datetime) -> Iterator[tuple[str, str]]:
         yield "last loss", f"{ago(taken.at, now)}, {taken.pod}{node}: {taken.reason}"
     why = seen.why
     if why and why.message and not _is_whole(seen):
-        yield "why", _as_typed(why.message, seen)
-
-
-def _as_typed(message: str, seen: JobView) -> str:
-    """The controller does not know whether it is one of this machine."""
-    if not seen.is_local or "--local" in message:
-        return message
-    told = command("resume", seen.name, local=False)
-    return message.replace(told, command("resume", seen.name, local=True))
+        yield "why", why.message
 
 
 def _is_whole(seen: JobView) -> bool:

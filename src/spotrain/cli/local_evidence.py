@@ -30,6 +30,7 @@ def gather_local(shelf: Shelf, name: str, *, now: datetime) -> Situation:
         events=found["events"],
         nodes=found["nodes"],
         pools=pools_object(pools),
+        is_local=True,
     )
 
 

@@ -19,6 +19,7 @@ from spotrain.cli.pacing import Pace
 from spotrain.cli.script import refuse_missing_in_document
 from spotrain.cli.status import draw
 from spotrain.counts import count
+from spotrain.explain.ends import nothing_left
 from spotrain.job import InvalidDocument, parse_job
 from spotrain.local.image import NotLocal
 from spotrain.local.service import FolderGone, run_job
@@ -31,6 +32,7 @@ from spotrain.local.shelf import (
     Shelf,
     StoredJob,
 )
+from spotrain.next_command import next_command
 
 LOOK_SECONDS = 1.0
 """Between two looks whether a line of progress is due."""
@@ -100,6 +102,8 @@ def run_here(document: Mapping[str, Any], settings: Settings) -> None:
         )
     output = Path(settings.volumes[contract.VOLUME_CLAIM]) / contract.OUTPUT_DIR
     print(f"{stored.name} succeeded. What it has written lies below {_near(output)}.")
+    if said := nothing_left(view(stored.document(), local=True).status.history):
+        print(said.strip())
     print(f"Next: spotrain report {stored.name} --local")
 
 
@@ -118,8 +122,8 @@ def _play(stored: StoredJob) -> bool:
         raise UserError(f"the job cannot run here: {error}", exit_code=JOB_FAILED) from None
     except KeyboardInterrupt:
         raise UserError(
-            f"interrupted: {stored.name} and its workers have ended. Next: spotrain resume "
-            f"{stored.name} --local goes on from its last checkpoint.",
+            f"interrupted: {stored.name} and its workers have ended. Next: "
+            f"{next_command('resume', stored.name, local=True)} goes on from its last checkpoint.",
             exit_code=INTERRUPTED,
         ) from None
 

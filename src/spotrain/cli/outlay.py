@@ -8,6 +8,7 @@ from spotrain.cli.market import told_lately, usd_per_gpu_hour
 from spotrain.cli.sizing import Size
 from spotrain.cli.wording import dollars, span
 from spotrain.job import Pool, Price
+from spotrain.next_command import next_command
 
 SECONDS_PER_HOUR = 3600.0
 
@@ -28,7 +29,7 @@ def outlay(size: Size, pools: Sequence[Pool], prices: Sequence[Price], now: date
     return Outlay(pool, usd * size.workers * max(size.gpus_per_worker, 1))
 
 
-def budget_in_words(name: str, max_dollars: float, found: Outlay) -> str:
+def budget_in_words(name: str, max_dollars: float, found: Outlay, *, local: bool) -> str:
     """What whoever sets a budget should know of it."""
     if not found.usd_per_hour:
         return f"nobody has named a price for {found.pool}: the budget counts its nodes as nothing."
@@ -36,5 +37,5 @@ def budget_in_words(name: str, max_dollars: float, found: Outlay) -> str:
     return (
         f"all workers cost about {dollars(found.usd_per_hour)} an hour now, in {found.pool}: "
         f"{dollars(max_dollars)} last {lasts}. Then the job saves and is suspended, and goes on by "
-        f"spotrain resume {name} --budget USD."
+        f"{next_command('resume', name, '--budget', 'USD', local=local)}."
     )

@@ -12,6 +12,7 @@ from spotrain.cli.job_view import JobView, view
 from spotrain.cli.options import Context, JobName, Local, Namespace
 from spotrain.controller.status import BUDGET_EXCEEDED
 from spotrain.kinds import Object
+from spotrain.next_command import next_command
 
 
 def command(
@@ -29,7 +30,7 @@ def command(
         change = plan_resume(view(opened.get(name)), budget, local=local)
         if change:
             opened.patch(name, change)
-    watch = wording.command("status", name, "--watch", local=local)
+    watch = next_command("status", name, "--watch", local=local)
     if change:
         print(f"resuming {name}. Next: {watch}")
     else:
@@ -51,7 +52,7 @@ def plan_resume(seen: JobView, max_dollars: float | None, *, local: bool = False
         )
     if max_dollars is None:
         if is_over_budget(seen):
-            again = wording.command("resume", name, "--budget", "USD", local=local)
+            again = next_command("resume", name, "--budget", "USD", local=local)
             raise UserError(
                 f"{name} {_spent(seen)}, and its budget is {_budget(seen)}: it would be suspended "
                 f"at once. Next: {again}, with more than it has cost.",

@@ -14,6 +14,7 @@ from spotrain.cli.options import Context, JobName, Local, Namespace
 from spotrain.cli.sizing import fitting_pools
 from spotrain.job import ElasticJob, Pool
 from spotrain.kinds import Object
+from spotrain.next_command import next_command
 
 
 def command(
@@ -37,7 +38,7 @@ def command(
         if is_new:
             opened.patch(name, change)
     workers = wording.count(change["spec"]["replicaSpecs"][contract.WORKER]["replicas"], "worker")
-    watch = wording.command("status", name, "--watch", local=local)
+    watch = next_command("status", name, "--watch", local=local)
     if is_new:
         print(f"scaling {name} to {workers}. Next: {watch}")
     else:

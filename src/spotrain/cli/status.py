@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spotrain.cli import jobs, live, output, wording
+from spotrain.cli import jobs, live, output
 from spotrain.cli.errors import JOB_FAILED
 from spotrain.cli.fitted import FactTable
 from spotrain.cli.job_text import facts
 from spotrain.cli.job_view import JobView, view
 from spotrain.cli.options import Context, Format, JobName, Local, Namespace, Output
 from spotrain.controller.status import FAILED
+from spotrain.next_command import next_command
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -50,7 +51,7 @@ def tell_end(last: JobView | None, name: str, *, local: bool) -> None:
         output.say(f"{name} was deleted.")
         raise typer.Exit(JOB_FAILED)
     if last.status.is_true(FAILED):
-        output.say(f"{name} failed. Next: {wording.command('describe', name, local=local)}")
+        output.say(f"{name} failed. Next: {next_command('describe', name, local=local)}")
         raise typer.Exit(JOB_FAILED)
 
 

@@ -1,10 +1,11 @@
 """`spotrain stop`."""
 
-from spotrain.cli import jobs, wording
+from spotrain.cli import jobs
 from spotrain.cli.errors import CONFLICT, UserError
 from spotrain.cli.job_view import JobView, view
 from spotrain.cli.options import Context, JobName, Local, Namespace
 from spotrain.kinds import Object
+from spotrain.next_command import next_command
 
 
 def command(
@@ -15,7 +16,7 @@ def command(
         change = plan_stop(view(opened.get(name)))
         if change:
             opened.patch(name, change)
-    again = wording.command("resume", name, local=local)
+    again = next_command("resume", name, local=local)
     if change:
         print(f"stopping {name}: its workers save and leave. Next: {again}")
     else:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from spotrain.cli import output, wording
+from spotrain.cli import output
 from spotrain.cli.following import follow as follow_job
 from spotrain.cli.interrupts import NO_JOB, goes_on, told
 from spotrain.cli.job_view import view
@@ -19,6 +19,7 @@ from spotrain.cli.script import forgotten_code
 from spotrain.cli.status import tell_end
 from spotrain.cli.submit_options import DryRun, takes_order
 from spotrain.kinds import Object
+from spotrain.next_command import next_command
 
 
 @takes_order
@@ -60,7 +61,7 @@ def command(
         made = send(ready.target.jobs, document, local=local)
         with told(goes_on(name, local=local)):
             if form is Format.table:
-                watch = wording.command("status", name, "--watch", local=local)
+                watch = next_command("status", name, "--watch", local=local)
                 print(f"submitted {name}: {ready.wording}. Next: {watch}", flush=True)
             else:
                 write_document(made, name, form)
@@ -69,7 +70,7 @@ def command(
             if order.max_dollars is not None:
                 prices = ready.target.read_prices()
                 found = outlay(ready.size, ready.pools, prices, datetime.now(UTC))
-                output.say(budget_in_words(name, order.max_dollars, found))
+                output.say(budget_in_words(name, order.max_dollars, found, local=local))
             if follow:
                 seen = ready.target.jobs.watch(name)
                 views = (view(document, local=local) for document in seen)

@@ -20,8 +20,8 @@ from spotrain.cli.sweep_sending import halt, send_sweep
 from spotrain.cli.sweep_template import opened_template, read_combinations
 from spotrain.cli.sweeping import existing, goes_on, watched
 from spotrain.cli.usage import typed_options
-from spotrain.cli.wording import command as typed
 from spotrain.cli.wording import count
+from spotrain.next_command import next_command
 
 MOST_JOBS: Final = 100
 """Of a sweep, unless one asks for more: each is a job with nodes of its own."""
@@ -141,7 +141,7 @@ def _change(change: Change, sweep: str, opened: jobs.Jobs, *, dry_run: bool, loc
     after = ""
     if change is not DELETE:
         other = ("--resume",) if change is STOP else ()
-        after = f". Next: {typed('sweep', sweep, *other, local=local)}"
+        after = f". Next: {next_command('sweep', sweep, *other, local=local)}"
     if changed:
         print(f"{change.saying} {count(changed, 'job')} of sweep {sweep}{after}")
     else:

@@ -12,6 +12,7 @@ from spotrain.cli.overrides import Values
 from spotrain.cli.sweep_jobs import describe, values_of
 from spotrain.controller.status import FAILED, SUCCEEDED
 from spotrain.kinds import Object
+from spotrain.next_command import next_command
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -168,4 +169,4 @@ def summary_of_end(sweep: str, results: Sequence[Result], *, local: bool) -> str
     bad = failed(results)
     good = sum(each.seen.status.is_true(SUCCEEDED) for each in results)
     said = f"{sweep}: {good} of {wording.count(len(results), 'job')} succeeded"
-    return f"{said}. Next: {wording.command('explain', bad[0], local=local)}" if bad else f"{said}."
+    return f"{said}. Next: {next_command('explain', bad[0], local=local)}" if bad else f"{said}."

@@ -20,9 +20,10 @@ from spotrain.cli.sweep_changes import change_all, limit_to
 from spotrain.cli.sweep_jobs import Member, describe, members, unsent
 from spotrain.cli.sweep_template import Template
 from spotrain.cli.sweeping import Progress, goes_on, limit_of, of_sweep
-from spotrain.cli.wording import command, count
+from spotrain.cli.wording import count
 from spotrain.kinds import Object
 from spotrain.local.sweep_halt import Halted, Halts
+from spotrain.next_command import next_command
 
 LOOK_SECONDS: Final = 0.5
 
@@ -77,7 +78,7 @@ def _tell_documents(documents: Sequence[Object], planned: Sequence[Member], form
 def _summary(sending: "Sending", sent: int, wanted: int) -> str:
     before = f", {wanted - sent} were there already" if wanted > sent else ""
     limit = f", at most {sending.at_most} at once" if sending.at_most else ""
-    show = command("sweep", sending.sweep, local=sending.local)
+    show = next_command("sweep", sending.sweep, local=sending.local)
     return f"sent {count(sent, 'job')} of {wanted}{before}{limit}. Next: {show}"
 
 
@@ -129,7 +130,7 @@ class Sending:
             return [each for each in self.jobs.list() if each["metadata"]["name"] in names]
 
     def _told(self, sent: int, wanted: int) -> str:
-        remove = command("sweep", self.sweep, "--delete", local=self.local)
+        remove = next_command("sweep", self.sweep, "--delete", local=self.local)
         return (
             f"{sent} of {count(wanted, 'job')} of sweep {self.sweep} were sent and go on. "
             f"Next: the same command sends the rest, {remove} removes what is there."

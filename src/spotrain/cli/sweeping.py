@@ -11,8 +11,8 @@ from spotrain.cli.job_view import view
 from spotrain.cli.jobs import Jobs
 from spotrain.cli.refusals import NotThere
 from spotrain.cli.sweep_jobs import sweep_of
-from spotrain.cli.wording import command
 from spotrain.kinds import Object
+from spotrain.next_command import next_command
 
 
 @dataclass
@@ -58,7 +58,7 @@ def limit_of(sweep: str, documents: Iterable[Mapping[str, Any]]) -> int | None:
 
 
 def goes_on(sweep: str, *, local: bool) -> str:
-    return f"the jobs of sweep {sweep} go on. Next: {command('sweep', sweep, local=local)}"
+    return f"the jobs of sweep {sweep} go on. Next: {next_command('sweep', sweep, local=local)}"
 
 
 def watched(sweep: str, jobs: Jobs, *, local: bool) -> Iterator[Sequence[Object]]:
@@ -76,5 +76,5 @@ def existing(sweep: str, jobs: Jobs, *, local: bool) -> list[Object]:
         return found
     known = sorted({name for name in map(sweep_of, documents) if name})
     hint = f"There are {', '.join(known)}." if known else "There is none at all."
-    start = command("sweep", sweep, "lr=0.1,0.01", "--gpus", "1", local=local)
+    start = next_command("sweep", sweep, "lr=0.1,0.01", "--gpus", "1", local=local)
     raise NotThere(f"there is no job of a sweep {sweep!r}. {hint} {start} -- train.py makes one.")

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Final
 
 from spotrain.counts import count as count
+from spotrain.ledger.entries import WorldEntry
 
 UNKNOWN_ETTR: Final = "unknown: it has told of no step"
 """Of a job that has not begun to train, or whose script does not tell."""
@@ -49,6 +50,14 @@ def ettr(share: float | None) -> str:
     return f"{percent(share)} of the time in which it wanted to train"
 
 
+def steps(world: WorldEntry) -> str:
+    """250 - 1,234: from the step that it began with to its last; empty: it did none."""
+    first = world.restored_step or 0
+    if world.last_step is None or world.last_step <= first:
+        return ""
+    return f"{first:,} - {world.last_step:,}"
+
+
 def size(number: int) -> str:
     """`number` bytes: 512 B, 7.3 MB, 12 GB."""
     scaled = float(number)
@@ -57,8 +66,3 @@ def size(number: int) -> str:
             return f"{scaled:.3g} {unit}"
         scaled /= 1000
     return f"{scaled:,.3g} TB"
-
-
-def command(verb: str, *words: str, local: bool) -> str:
-    """What to type next: spotrain status exp1 --watch --local."""
-    return " ".join(("spotrain", verb, *words, *(("--local",) if local else ())))

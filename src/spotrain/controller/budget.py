@@ -12,6 +12,7 @@ from spotrain.controller.conditions import fails, holds
 from spotrain.controller.model import Observed
 from spotrain.controller.status import BUDGET_EXCEEDED, Condition
 from spotrain.controller.stays import follow_stays
+from spotrain.controller.suspend import resumption
 from spotrain.job import ElasticJob
 from spotrain.ledger.account import Account
 from spotrain.ledger.closing import account_traffic, price_places, usd_per_hour
@@ -39,7 +40,8 @@ def check_budget(job: ElasticJob, observed: Observed, now: datetime) -> Budget:
         return Budget(known)
     usd, usd_per_hour = _spending(observed, now)
     if usd >= most:
-        return Budget(holds(BUDGET_EXCEEDED, "BudgetExceeded", _message(job, usd)), is_new=True)
+        said = _message(job, observed, usd)
+        return Budget(holds(BUDGET_EXCEEDED, "BudgetExceeded", said), is_new=True)
     within = fails(BUDGET_EXCEEDED, "WithinBudget", f"spec.budget.maxDollars is {most:g}.")
     if usd_per_hour <= most - usd:  # there is time for that: every job is looked at each minute
         return Budget(within)
@@ -58,9 +60,9 @@ def _spending(observed: Observed, now: datetime) -> tuple[float, float]:
     )
 
 
-def _message(job: ElasticJob, usd: float) -> str:
+def _message(job: ElasticJob, observed: Observed, usd: float) -> str:
     return (
         f"the job has cost about ${usd:.2f}, and spec.budget.maxDollars is "
-        f"{job.budget.max_dollars:g}: its workers save and leave. To go on from there: spotrain "
-        f"resume {job.name} --budget USD."
+        f"{job.budget.max_dollars:g}: its workers save and leave. To go on from there: "
+        f"{resumption(job, observed, '--budget', 'USD')}."
     )

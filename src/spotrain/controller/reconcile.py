@@ -42,7 +42,7 @@ from spotrain.controller.records import record, remember_removals, tally
 from spotrain.controller.replicas import size
 from spotrain.controller.stall import find_stall
 from spotrain.controller.status import FAILED, RESTARTING, RUNNING, SUCCEEDED, SUSPENDED, Condition
-from spotrain.controller.suspend import suspend
+from spotrain.controller.suspend import resumption, suspend
 from spotrain.job import ElasticJob, worker_name
 
 OURS: Final = ("", f"{contract.DOMAIN}/{contract.CONTROLLER_NAME}")
@@ -179,7 +179,7 @@ def _suspend(case: _Case) -> Plan:
     reason = "Suspended"
     why = (
         "the job is suspended: its workers save and leave. To go on from there: "
-        f"spotrain resume {case.job.name}."
+        f"{resumption(case.job, case.observed)}."
     )
     if case.budget.holds_back:
         reason, why = case.budget.exceeded.reason, case.budget.exceeded.message

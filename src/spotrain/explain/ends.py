@@ -1,6 +1,6 @@
 """Jobs that have ended, or that somebody has stopped."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from spotrain.controller.completion import (
@@ -11,6 +11,8 @@ from spotrain.controller.completion import (
 from spotrain.controller.status import FAILED, NO_PROCESS, SUCCEEDED, SUSPENDED
 from spotrain.explain.cause import Cause, Gravity, clock, ended
 from spotrain.explain.situation import Case
+from spotrain.ledger.entries import WorldEntry
+from spotrain.ledger.time_split import step_found
 
 BY_HAND: Final = "Suspended"
 """The reason of the condition Suspended where the spec asks for it."""
@@ -30,7 +32,8 @@ def find_end(case: Case) -> Iterator[Cause]:
         yield Cause(
             reason="Succeeded",
             gravity=Gravity.FINAL,
-            said=f"It finished{when}: {ended(case.condition(SUCCEEDED).message)}",
+            said=f"It finished{when}: {ended(case.condition(SUCCEEDED).message)}"
+            + nothing_left(case.status.history),
             command=f"spotrain describe {case.name}",
         )
     elif case.status.is_true(FAILED):
@@ -42,6 +45,18 @@ def find_end(case: Case) -> Iterator[Cause]:
             said=f"It failed{when}: {ended(verdict.message)} {step}",
             command=case.logs(),
         )
+
+
+def nothing_left(worlds: Sequence[WorldEntry]) -> str:
+    """A sentence about a job that has finished without a step of its own; empty: it did steps."""
+    step = step_found(worlds)
+    if step is None:
+        return ""
+    return (
+        f" It had nothing left to train: a checkpoint of step {step:,} was in its output already. "
+        "To train on, raise the number of epochs or steps in the script; to begin anew, give the "
+        "job another name, or remove its output."
+    )
 
 
 def find_suspension(case: Case) -> Iterator[Cause]:
@@ -57,16 +72,22 @@ def find_suspension(case: Case) -> Iterator[Cause]:
     if case.job is not None and case.job.suspend:
         leaving = sum(pod.phase in ("Pending", "Running") for pod in case.pods)
         rest = f" {leaving} of its workers are still saving and leaving." if leaving else ""
-        nodes = (
-            "Its nodes went with the process that ran it."
-            if condition.reason == NO_PROCESS
-            else "It costs nothing once its nodes are gone, which the autoscaler takes away when "
-            "they have been idle for some minutes."
-        )
         yield Cause(
             reason="Suspended",
             gravity=Gravity.BLOCKED,
             said="It is suspended (spec.suspend is true); resumed, it goes on from its last "
-            f"checkpoint. {nodes}{rest}",
+            f"checkpoint. {_nodes(case)}{rest}",
             command=f"spotrain resume {case.name}",
         )
+
+
+def _nodes(case: Case) -> str:
+    """What becomes of a suspended job's nodes."""
+    if case.condition(SUSPENDED).reason == NO_PROCESS:
+        return "Its nodes went with the process that ran it."
+    if case.raw.is_local:
+        return "Its nodes, which are this machine, leave when they have been idle for some minutes."
+    return (
+        "It costs nothing once its nodes are gone, which the autoscaler takes away when they have "
+        "been idle for some minutes."
+    )

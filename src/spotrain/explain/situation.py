@@ -59,6 +59,8 @@ class Situation:
     """The ConfigMap in which cluster-autoscaler keeps its status."""
     unseen: Mapping[str, str] = field(default_factory=dict)
     """What could not be read -> why."""
+    is_local: bool = False
+    """Of this machine, whose nodes are made up."""
 
 
 @dataclass(frozen=True)

@@ -245,6 +245,14 @@ def is_trained(world: WorldEntry) -> bool:
     return world.first_step_at is not None and steps > 0
 
 
+def step_found(worlds: Sequence[WorldEntry]) -> int | None:
+    """Of a job that did no step: the one of the checkpoint that it found in its place. None: it did
+    steps, or found none."""
+    if any(is_trained(world) for world in worlds):
+        return None
+    return max((world.restored_step or 0 for world in worlds), default=0) or None
+
+
 def _trainings(worlds: Sequence[WorldEntry], until: datetime) -> Sequence[tuple[WorldEntry, Span]]:
     """The worlds that did steps, each with its time of training, oldest first; no two overlap.
 

@@ -124,7 +124,7 @@ class Pod:
             place=self.manifest["metadata"]
             .get("annotations", {})
             .get(contract.OFFER_ANNOTATION, ""),
-            unschedulable="no node of its pool has a free GPU" if waits else "",
+            unschedulable="no node of its pool has room for it" if waits else "",
             scheduled_at=self.scheduled_at,
             started_at=self.started_at,
             ended_at=self.ended_at,

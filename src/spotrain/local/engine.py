@@ -91,6 +91,7 @@ class Engine:
         self._coordinator = Coordinator(record=self._record, authorize=expect_token(self._token))
         self._address: CoordinatorAddress | None = None
         self._wake = asyncio.Event()
+        self._is_deleted = False
         self._told_world = 0
         self._progress: Object = {}
         """As the ledger has it."""
@@ -128,6 +129,13 @@ class Engine:
         self.job = replace(job, uid=self.job.uid)
         self._coordinator.set_job(self._key, limits_of(self.job))
         self._wake.set()
+
+    def delete(self, job: ElasticJob) -> None:
+        """The job, suspended, is to be removed: its workers save and leave. What it would tell of
+        a suspension, such as how to go on, is not for one that will be gone."""
+        self._is_deleted = True
+        self._tell("Deleted: its workers save and leave.")
+        self.change(job)
 
     def abandon(self) -> None:
         """What was kept of the job is gone: nothing more of it is to be written down."""
@@ -171,7 +179,7 @@ class Engine:
         plan = reconcile(self.job, self._observe(now), now)
         self.status = plan.status
         self._write_status()
-        for event in plan.events:
+        for event in () if self._is_deleted else plan.events:
             self.events.append(event)
             self.remarks.append(remark_of_job(self.job, event, now))
             self._tell(f"{event.reason}: {event.message}")

@@ -120,4 +120,6 @@ async def _heed(stored: StoredJob, engine: Engine, deleted: asyncio.Event) -> No
         seen = document["metadata"]["generation"]
         if document["metadata"].get("deletionTimestamp"):
             deleted.set()
-        engine.change(parse_job(document))
+            engine.delete(parse_job(document))
+        else:
+            engine.change(parse_job(document))

@@ -137,6 +137,8 @@ class Membership:
             WorldEnded: it could not be saved, so the work since the last checkpoint is not done.
         """
         if self._keeper.tracked:
+            if self._is_main:
+                self._progress.tell_end()
             saves = self._is_main or self._keeper.is_sharded
             saved = saves and self._keeper.save_last(self._world)
             if self.group.choose(_pair(self._keeper.saved) if saved else None) is None:

@@ -1,4 +1,5 @@
-"""Telling the agent how training goes: at most twice a second, and at a world's first step."""
+"""Telling the agent how training goes: at most twice a second, at a world's first step, and at the
+end of one that had none to do."""
 
 import math
 import time
@@ -36,16 +37,24 @@ class Progress:
 
     def tell_step(self, *, samples: int, metrics: Metrics) -> None:
         """`samples`: of this global step, over all ranks."""
-        is_first = self._restored_step is not None
-        if is_first or time.monotonic() - self._told_at >= PROGRESS_SECONDS:
-            first = {"restored_step": self._restored_step, "previous_step": self.previous_step}
-            self._send(samples, metrics, first if is_first else {})
+        if self._is_first or time.monotonic() - self._told_at >= PROGRESS_SECONDS:
+            self._send(samples, metrics, is_first=self._is_first)
             self._restored_step = None
 
     def tell(self, metrics: Metrics) -> None:
-        self._send(0, metrics, {})
+        self._send(0, metrics)
 
-    def _send(self, samples: int, metrics: Metrics, first: Mapping[str, int | None]) -> None:
+    def tell_end(self) -> None:
+        """Of a world that had no step to do: nobody would know how far training is."""
+        if self._is_first:
+            self._send(0, {}, is_first=True)
+
+    @property
+    def _is_first(self) -> bool:
+        return self._restored_step is not None
+
+    def _send(self, samples: int, metrics: Metrics, *, is_first: bool = False) -> None:
+        first = {"restored_step": self._restored_step, "previous_step": self.previous_step}
         self._told_at = time.monotonic()
         position, place = self._position, self._position.place
         assert place is not None
@@ -60,7 +69,7 @@ class Progress:
             metrics={name: value for name, value in values.items() if math.isfinite(value)},
             data_wait_seconds=round(position.waited.data_seconds, 3),
             save_stall_seconds=round(position.waited.save_seconds, 3),
-            **first,
+            **(first if is_first else {}),
         )
 
 

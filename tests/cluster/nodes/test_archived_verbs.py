@@ -91,7 +91,9 @@ async def test_checkpoints_are_listed_verified_and_pruned(
     await place.submit("digits", 1)
     output = kubelet.options.folder / "shared" / contract.OUTPUT_DIR / "digits"
     nothing = await person.types("checkpoints", "digits")
-    assert nothing.code == 4
+    assert (nothing.code, nothing.out) == (0, "")
+    assert "digits has no checkpoint in /mnt/efs/output/digits/checkpoints" in nothing.err
+    assert (await person.types("checkpoints", "digits", "--folder", "digit")).code == 4
     files = [publish(output / "checkpoints", step) for step in (10, 20, 30)]
     listed = (await person.types("checkpoints", "digits", "-o", "json")).document
     assert isinstance(listed, list)

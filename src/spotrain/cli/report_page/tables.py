@@ -12,7 +12,7 @@ from spotrain.cli.report_page.places import REST, UNKNOWN, Colours, place_name
 from spotrain.cli.report_page.scale import number
 from spotrain.cli.report_page.story import Story
 from spotrain.cli.report_page.verdict import is_priced
-from spotrain.cli.wording import dollars, percent, size
+from spotrain.cli.wording import dollars, percent, size, steps
 from spotrain.ledger.cost import Amount, grouped
 from spotrain.ledger.entries import WorldEntry
 from spotrain.ledger.job_cost import Hours
@@ -193,7 +193,7 @@ def _world_row(world: WorldEntry, until: datetime) -> tuple[str, ...]:
         str(world.size),
         moment(world.published_at),
         lasted(((world.ended_at or until) - world.published_at).total_seconds()),
-        f"{world.restored_step or 0:,} - {world.last_step:,}" if world.last_step else "none",
+        steps(world) or "none",
         f"{world.committed_step:,}" if world.committed_step else "",
         number(speed) if speed else "",
         world.reason or ("" if world.ended_at else "goes on"),

@@ -14,7 +14,7 @@ from spotrain.cli.report_page.places import REST, UNKNOWN, Colours, place_name
 from spotrain.cli.report_page.reasons import OTHER, REASONS, explain, word_of
 from spotrain.cli.report_page.scale import Tick, TimeAxis, number, number_ticks, whole_life
 from spotrain.cli.report_page.story import Story
-from spotrain.cli.wording import count
+from spotrain.cli.wording import count, steps
 from spotrain.ledger.entries import WorldEntry
 
 HEIGHT: Final = 200
@@ -122,14 +122,12 @@ def _parts(world: WorldEntry, until: datetime) -> Iterator[tuple[datetime, datet
 
 
 def _told(world: WorldEntry) -> str:
-    steps = "no step yet" if world.ended_at is None else "no step"
-    if world.last_step is not None:
-        steps = f"steps {world.restored_step or 0:,} to {world.last_step:,}"
+    done = steps(world).replace(" - ", " to ")
     since = f"from {moment(world.published_at)}"
     if world.ended_at is None:
-        return f"World {world.number}, {since} on: {steps}."
+        return f"World {world.number}, {since} on: {f'steps {done}' if done else 'no step yet'}."
     spent = lasted((world.ended_at - world.published_at).total_seconds())
-    return f"World {world.number}, {since}, {spent}: {steps}."
+    return f"World {world.number}, {since}, {spent}: {f'steps {done}' if done else 'no step'}."
 
 
 def _bands(story: Story, axis: TimeAxis) -> Iterator[Bar]:
