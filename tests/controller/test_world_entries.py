@@ -65,6 +65,26 @@ def test_a_clock_that_is_read_a_little_differently_moves_nothing() -> None:
     assert follow(again, first) == first
 
 
+def test_no_world_begins_before_the_one_before_it_however_the_clock_is_read() -> None:
+    before = follow(telling(chapter(1, 10)), now=after(10))
+    ended = chapter(1, 10, ended_at=10, reason=Reason.LOSS)
+    read_early = telling(ended, chapter(2, 10), clock_began=after(-0.02))
+    first, second = follow(read_early, before, now=after(10))
+    assert (first.published_at, second.published_at) == (after(10), after(10))
+    _, second = follow(read_early, before, now=after(9.99))
+    assert second.published_at == after(9.99)  # a clock that was ahead leads nobody into the future
+
+
+def test_a_world_that_came_as_far_as_its_end_is_told_trained_until_the_end_that_was_entered() -> (
+    None
+):
+    ended = replace(TRAINS, ended_at=40, reason=Reason.LOSS)
+    before = follow(telling(ended))
+    settled = replace(ended, last_step=21, last_step_at=40, pause_seconds=3.0, steps_lost=0)
+    (entry,) = follow(telling(settled, clock_began=after(0.02)), before)
+    assert (entry.last_step, entry.last_step_at, entry.ended_at) == (21, after(40), after(40))
+
+
 def test_a_world_that_was_adopted_goes_on_in_its_entry() -> None:
     before = follow(telling(TRAINS))
     adopted = chapter(1, 100, first_step=0, first_step_at=101, last_step=1, last_step_at=101)

@@ -2,11 +2,12 @@
 
 The coordinator forgets when it is restarted, and then tells of a world that it has found training
 as of one that has just begun; the entry remembers. Its clock is not the wall's, and each conversion
-is a little different, so a time that was entered stays.
+is a little different, so a time that was entered stays, and no world begins before those times of
+the one before it.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -49,7 +50,7 @@ def follow_worlds(
     places = {stay.pod: stay.place for stay in stays if stay.place}
     for chapter in seen.chapters:
         if chapter.number in known or chapter.number > newest:
-            entry = known.get(chapter.number) or _begun(chapter, wall)
+            entry = known.get(chapter.number) or _begun(chapter, wall, known.values(), now)
             known[chapter.number] = _with_members(_follow(entry, chapter, wall), chapter, places)
     ordered = [known[number] for number in sorted(known)]
     closed = [close(entry, Reason.LOSS, AWAY) for entry, _ in pairwise(ordered)]
@@ -67,9 +68,20 @@ def close(
     return replace(entry, ended_at=at or heard_at, reason=str(reason), message=message)
 
 
-def _begun(chapter: Chapter, wall: Wall) -> WorldEntry:
+def _begun(
+    chapter: Chapter, wall: Wall, known: Iterable[WorldEntry], now: datetime
+) -> WorldEntry:
+    """What was settled up to a time of an earlier world is not counted again in this one."""
     published_at = wall(chapter.published_at)
     assert published_at is not None
+    entered = [
+        at
+        for world in known
+        if world.number < chapter.number
+        for at in (world.published_at, world.first_step_at, world.ended_at)
+        if at is not None
+    ]
+    published_at = max((published_at, *(min(at, now) for at in entered)))
     return WorldEntry(number=chapter.number, size=chapter.size, published_at=published_at)
 
 
@@ -94,11 +106,13 @@ def _follow(entry: WorldEntry, chapter: Chapter, wall: Wall) -> WorldEntry:
 
 
 def _last_step_at(entry: WorldEntry, chapter: Chapter, wall: Wall) -> datetime | None:
-    """It moves with the step, and once more when the next world tells how far this one came."""
+    """It moves with the step, and once more when the next world tells that this one came so far by
+    its end, which was entered long before, and may be settled."""
     if chapter.last_step is None or chapter.last_step < (entry.last_step or 0):
         return entry.last_step_at
-    is_settled = chapter.pause_seconds is not None and entry.pause_seconds is None
-    if chapter.last_step == entry.last_step and not is_settled:
+    if chapter.last_step_at == chapter.ended_at:
+        return entry.ended_at or wall(chapter.ended_at)
+    if chapter.last_step == entry.last_step:
         return entry.last_step_at
     return wall(chapter.last_step_at)
 

@@ -50,8 +50,8 @@ def settle(record: Record, closing: Closing, *, present: frozenset[str]) -> Reco
     training = training_time(worlds, account.pauses, life=Span(account.since, closing.time))
     # While a world trains, it does not matter who else comes and goes.
     gone = {uid for at, uid in surplus if at <= until or _is_training(worlds)}
-    over_pauses = {p.key for p in pauses if _is_over(p, until, worlds[over:])}
-    over_back_offs = {each.key for each in back_offs if each.until <= until}
+    over_pauses = {p for p in pauses if _is_over(p, until, worlds[over:])}
+    over_back_offs = {each for each in back_offs if each.until <= until}
     forgotten = [stay for stay in account.stays if stay.uid in gone]
     ends = [stay.ended_at for stay in forgotten if stay.ended_at is not None]
     places_until = max([settled.places_until or account.since, *ends])
@@ -59,8 +59,8 @@ def settle(record: Record, closing: Closing, *, present: frozenset[str]) -> Reco
         account=replace(
             account,
             stays=tuple(stay for stay in account.stays if stay.uid not in gone),
-            pauses=tuple(pause for pause in account.pauses if pause.key not in over_pauses),
-            back_offs=tuple(each for each in account.back_offs if each.key not in over_back_offs),
+            pauses=tuple(pause for pause in account.pauses if pause not in over_pauses),
+            back_offs=tuple(each for each in account.back_offs if each not in over_back_offs),
             settled=Settled(
                 until=until,
                 split=sum(training[:over], settled.split + standing),
