@@ -360,7 +360,9 @@ def test_checkpoints_are_listed_verified_and_pruned(
 ) -> None:
     jobs.create(waiting_job())
     assert typed("checkpoints", "digits", "--verify") == 0
-    assert "digits has no checkpoint in /mnt/efs/output/digits/checkpoints" in capsys.readouterr().err
+    assert (
+        "digits has no checkpoint in /mnt/efs/output/digits/checkpoints" in capsys.readouterr().err
+    )
     assert typed("checkpoints", "digits", "--folder", "digit") == 4
     folder = shelf.volume / contract.OUTPUT_DIR / "digits" / "checkpoints"
     files = [publish(folder, step) for step in (10, 20, 30)]

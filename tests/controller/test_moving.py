@@ -243,13 +243,13 @@ def test_a_job_with_one_place_only_stays_there_and_says_so() -> None:
     home = OfferStatus("t4-demand", "a", NOW)
     pods = [waiting(i, "t4-demand/a") for i in range(3)]
     observed = there(*pods, clock=home, pools=(one,))
-    plan = reconcile(this, observed, NOW)
-    observed = replace(observed, status=plan.status)
-    plan = reconcile(this, observed, after(900))
-    assert (place_of(plan), deleted(plan), plan.status.offer_history) == ("t4-demand/a", [], ())
-    running = plan.status.condition("Running")
-    assert running
-    assert "There is no other place to go to now" in running.message
+    for now in (NOW, after(900)):
+        plan = reconcile(this, observed, now)
+        observed = replace(observed, status=plan.status)
+        assert (place_of(plan), deleted(plan), plan.status.offer_history) == ("t4-demand/a", [], ())
+        running = plan.status.condition("Running")
+        assert running
+        assert "There is no other place to go to now; it waits in t4-demand." in running.message
     again = reconcile(this, replace(observed, status=plan.status), after(930))
     assert again.status == plan.status, "waiting costs no write"
 

@@ -114,7 +114,7 @@ def _world_row(world: WorldEntry, now: datetime) -> tuple[str, ...]:
         _steps(world),
         wording.span(((world.ended_at or now) - world.published_at).total_seconds()),
         world.reason,
-        f"{world.pause_seconds:,.1f} s" if world.pause_seconds is not None else "",
+        f"{world.pause_seconds:,.2f} s" if world.pause_seconds is not None else "",
         wording.count(world.steps_lost, "step") if world.steps_lost is not None else "",
     )
 

@@ -36,7 +36,7 @@ class Place:
     left: PastOffer | None = None
     """The place that it has left for this one."""
     moves_at: datetime | None = None
-    """When it will be left, if nothing changes."""
+    """When it will be left, if nothing changes; None where there is no other, too."""
     look_again: datetime | None = None
 
 
@@ -89,7 +89,7 @@ def _take(
         is_new=True,
         left=left,
         presence=presence,
-        moves_at=ends,
+        moves_at=ends if len(offers) > 1 else None,
         look_again=earliest(presence.arriving_until, ends),
     )
     return _within_allowance(job, observed, place)
@@ -116,7 +116,7 @@ def _stay_or_move(
         status,
         observed.status.offer_history,
         presence=presence,
-        moves_at=ends,
+        moves_at=ends if len(offers) > 1 else None,
         look_again=earliest(presence.arriving_until, ends if ends and now < ends else None),
     )
     place = _within_allowance(job, observed, place)

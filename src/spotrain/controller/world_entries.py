@@ -68,9 +68,7 @@ def close(
     return replace(entry, ended_at=at or heard_at, reason=str(reason), message=message)
 
 
-def _begun(
-    chapter: Chapter, wall: Wall, known: Iterable[WorldEntry], now: datetime
-) -> WorldEntry:
+def _begun(chapter: Chapter, wall: Wall, known: Iterable[WorldEntry], now: datetime) -> WorldEntry:
     """What was settled up to a time of an earlier world is not counted again in this one."""
     published_at = wall(chapter.published_at)
     assert published_at is not None
