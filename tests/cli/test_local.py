@@ -130,6 +130,8 @@ def test_a_job_goes_through_its_life_by_the_verbs(
     until(jobs, "digits", is_ready(2))
     assert typed("resume", "digits") == 0
     assert "digits is not stopped: nothing to do." in capsys.readouterr().out
+    assert typed("resume", "digits", "--budget", "5") == 0
+    assert "digits goes on, and may cost $5.00." in capsys.readouterr().out
     assert typed("describe", "digits") == 0
     assert "EnoughWorkers" in capsys.readouterr().out
     assert typed("delete", "digits") == 0

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ import yaml
 
 from spotrain.job import Pool, parse_job, parse_pools
 from spotrain.ledger.entries import StayEntry
+from spotrain.local import engine as engine_module
 from spotrain.local.engine import Engine
 from spotrain.local.image import Image, NotLocal
+from spotrain.local.job_files import JobFiles
 from spotrain.local.machines import Options
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -134,6 +137,20 @@ async def test_nodes_that_a_suspended_job_has_left_go_when_they_have_been_idle_f
         job.change(replace(job.job, suspend=False))
         await until(job, lambda: running(job) == 2)
     assert [node.gone_at is None for node in job.machines.nodes] == [False] * 4
+
+
+async def test_that_it_lives_is_written_down_when_nothing_happens_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_module, "BEAT_SECONDS", 0.02)
+    job, files = engine(tmp_path, SLEEP), JobFiles(tmp_path)
+    async with job.running():
+        await until(job, lambda: running(job) == 2)
+        told, first = len(job.story), files.last_alive
+        assert first is not None
+        later = first + timedelta(seconds=0.1)
+        await until(job, lambda: (files.last_alive or first) > later)
+        assert len(job.story) == told
 
 
 async def test_only_a_job_that_stays_is_told_how_to_go_on(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def run_here(document: Mapping[str, Any], settings: Settings) -> None:
     output = Path(settings.volumes[contract.VOLUME_CLAIM]) / contract.OUTPUT_DIR
     print(f"{stored.name} succeeded. What it has written lies below {_near(output)}.")
     if said := nothing_left(view(stored.document(), local=True).status.history):
-        print(said.strip())
+        print(said)
     print(f"Next: spotrain report {stored.name} --local")
 
 

@@ -27,11 +27,14 @@ def command(
 ) -> None:
     """Go on with a stopped job, from its last checkpoint; with a larger budget, if it needs one."""
     with jobs.opened(context=context, namespace=namespace, local=local) as opened:
-        change = plan_resume(view(opened.get(name)), budget, local=local)
+        seen = view(opened.get(name))
+        change = plan_resume(seen, budget, local=local)
         if change:
             opened.patch(name, change)
     watch = next_command("status", name, "--watch", local=local)
-    if change:
+    if change and goes_on(seen) and not is_over_budget(seen):
+        print(f"{name} goes on, and may cost {wording.dollars(budget)}. Next: {watch}")
+    elif change:
         print(f"resuming {name}. Next: {watch}")
     else:
         print(f"{name} is not stopped: nothing to do. Next: {watch}")

@@ -29,11 +29,11 @@ def find_end(case: Case) -> Iterator[Cause]:
     at = case.status.completion_time
     when = f" at {clock(at)}" if at else ""
     if case.status.is_true(SUCCEEDED):
+        said = f"It finished{when}: {ended(case.condition(SUCCEEDED).message)}"
         yield Cause(
             reason="Succeeded",
             gravity=Gravity.FINAL,
-            said=f"It finished{when}: {ended(case.condition(SUCCEEDED).message)}"
-            + nothing_left(case.status.history),
+            said=" ".join(filter(None, (said, nothing_left(case.status.history)))),
             command=f"spotrain describe {case.name}",
         )
     elif case.status.is_true(FAILED):
@@ -53,7 +53,7 @@ def nothing_left(worlds: Sequence[WorldEntry]) -> str:
     if step is None:
         return ""
     return (
-        f" It had nothing left to train: a checkpoint of step {step:,} was in its output already. "
+        f"It had nothing left to train: a checkpoint of step {step:,} was in its output already. "
         "To train on, raise the number of epochs or steps in the script; to begin anew, give the "
         "job another name, or remove its output."
     )

@@ -55,6 +55,9 @@ NEW: Final = JobStatus()
 REFRESH_SECONDS: Final = 1.0
 """Between two writes of the progress: a file bears more than an API server, and whoever sits before
 this machine watches."""
+BEAT_SECONDS: Final = 15.0
+"""At most between two writes of the status, whose age tells when the job was alive last: what comes
+after it counts as a time in which nobody asked the job to run."""
 REMARKS: Final = 50
 """Of the controller's, the newest that are kept for whoever explains the job."""
 
@@ -167,9 +170,10 @@ class Engine:
             self._tell_of_worlds()
             for watcher in self.watchers:
                 watcher()
-            delay = None
+            delay = BEAT_SECONDS
             if look_again is not None:
-                delay = max(0.05, (look_again - datetime.now(UTC)).total_seconds())
+                due = (look_again - datetime.now(UTC)).total_seconds()
+                delay = min(delay, max(0.05, due))
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(delay):
                     await self._wake.wait()
