@@ -34,6 +34,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (made / name).touch()
     (made / ".gitignore").write_text("notes/\n!notes/app/__main__.py\n")
     (tmp_path / "outside.py").touch()
+    (made / "near.py").symlink_to("models/train_big.py")
+    (made / "away.py").symlink_to("../outside.py")
+    (made / "absolute").symlink_to(made / "models")
     monkeypatch.chdir(made)
     return made
 
@@ -53,6 +56,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             ".venv/tool.py", r"by the pattern '\.venv/'.* are never sent", id="never-sent"
         ),
         pytest.param("../outside.py", "lies outside", id="outside"),
+        pytest.param("away.py", r"behind a link to \.\./outside\.py", id="link-to-the-outside"),
+        pytest.param("absolute/train_big.py", "behind a link to /", id="absolute-link"),
     ],
 )
 def test_a_script_that_is_not_sent_is_told_with_the_way_on(
@@ -68,6 +73,7 @@ def test_a_script_that_is_not_sent_is_told_with_the_way_on(
         pytest.param(["train.py"], id="there"),
         pytest.param(["./models/../train.py", "--lr", "1"], id="by-a-detour"),
         pytest.param(["run.sh"], id="no-python"),
+        pytest.param(["near.py"], id="link-within-the-folder"),
         pytest.param(["-m", "package.train"], id="module"),
         pytest.param(["--nproc-per-node", "2", "train.py"], id="options-of-the-launcher"),
         pytest.param(["/workspace/imagenet.py"], id="in-the-image"),

@@ -7,7 +7,8 @@ absolute path, a variable, and all that an image may hold are left to the worker
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from os.path import basename, isdir, isfile, normpath
+from os import readlink
+from os.path import basename, isabs, isdir, isfile, normpath
 from pathlib import Path
 from typing import Any, Final
 
@@ -51,6 +52,11 @@ def refuse_missing_script(arguments: Sequence[str], place: Place) -> None:
         return
     if Path(normpath(word)).parts[:1] == ("..",):
         raise UserError(f"{word}: lies outside {_shown(place)}; send a folder that has it.")
+    if target := _led_away(place.folder, Path(normpath(word))):
+        raise UserError(
+            f"{word}: is or lies behind a link to {target}, which leads nowhere from where it is "
+            "sent to; put the script itself there, or a relative link within the folder."
+        )
     if pattern := left_out_by(place.folder, Path(normpath(word))):
         raise UserError(
             f"{word}: stays here by the pattern {pattern!r}; take that out of "
@@ -78,6 +84,18 @@ def refuse_missing_in_document(document: Mapping[str, Any], folder: Path, about:
     if not (container.get("command") or container.get("workingDir")):
         arguments = [str(word) for word in container.get("args") or []]
         refuse_missing_script(arguments, Place(folder=folder, about=about))
+
+
+def _led_away(folder: Path, path: Path) -> str:
+    """Where a link on the way to it leads that is sent as it is, and does not stay within the
+    folder; empty: no link does."""
+    for step in (path, *path.parents):
+        link = folder / step
+        if step.name and link.is_symlink():
+            target = readlink(link)
+            if isabs(target) or not link.resolve().is_relative_to(folder.resolve()):
+                return target
+    return ""
 
 
 def _shown(place: Place) -> str:
