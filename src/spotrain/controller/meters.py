@@ -78,7 +78,8 @@ class Meters:
         )
         self._pauses = Histogram(
             "spotrain_world_pause_seconds",
-            "How long training stood still, from the end of a world to the next one's first step.",
+            "How long training stood still, from the end of a world to the next one's first step; "
+            "also while the job was suspended.",
             buckets=PAUSE_BUCKETS,
             registry=registry,
         )
