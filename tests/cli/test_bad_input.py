@@ -257,7 +257,7 @@ def test_a_submission_that_nobody_can_mean_leaves_nothing(
     assert not (here / "shelf" / "jobs").exists()
 
 
-@pytest.mark.parametrize("given", ["1KEY=hunter2", "MY KEY=hunter2", "=hunter2"])
+@pytest.mark.parametrize("given", ["1KEY=hunter2", "MY KEY=hunter2", "=hunter2", "hunter2"])
 def test_a_variables_value_is_never_told(
     here: Path, given: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -335,6 +335,9 @@ def test_jobs_of_this_machine_cost_nothing_and_that_is_said(
 ) -> None:
     monkeypatch.setenv(ENV_FOLDER, str(tmp_path))
     shelf = own_shelf()
+    assert typed("cost", "--local") == 0
+    said = capsys.readouterr()
+    assert (said.out, "No job was there in the last 7 days" in said.err) == ("", True)
     added = shelf.add(documents.job("digits", minReplicas=1), make_settings(shelf))
     place = {"pool": "cpu-local", "zone": "here", "capacity": "on-demand"}
     created = datetime.now(UTC) - 30 * MINUTE

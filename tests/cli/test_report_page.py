@@ -196,6 +196,22 @@ def test_the_speed_of_a_world_is_that_between_its_first_and_last_step() -> None:
     assert speed.highest == pytest.approx(59 * 10 / 30)
 
 
+def test_a_world_that_had_no_step_to_do_does_not_change_what_the_others_speed_is_told_in() -> None:
+    story = rich()
+    trained = replace(
+        story.worlds[0],
+        restored_step=0,
+        last_step=60,
+        samples_per_step=10,
+        first_step_at=at(5),
+        last_step_at=at(5.5),
+    )
+    found = replace(trained, number=9, restored_step=60, samples_per_step=0, last_step_at=at(6))
+    speed = draw_speed(replace(story, record=replace(story.record, worlds=[trained, found])))
+    assert speed is not None
+    assert (speed.unit, len(speed.strokes)) == ("samples/s", 1)
+
+
 def test_of_a_step_that_was_done_again_the_last_value_counts() -> None:
     told = [(10, 3.0), (20, 2.0), (30, 9.0), (25, 1.5), (35, 1.0)]
     metrics = [MetricsEntry(at=at(n), step=s, values={"loss": v}) for n, (s, v) in enumerate(told)]

@@ -37,6 +37,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (made / "near.py").symlink_to("models/train_big.py")
     (made / "away.py").symlink_to("../outside.py")
     (made / "absolute").symlink_to(made / "models")
+    (made / "ignored.py").symlink_to("notes/draft.py")
+    (made / "far.py").symlink_to("absolute/train_big.py")
+    (made / "round").symlink_to("../project")
     monkeypatch.chdir(made)
     return made
 
@@ -58,6 +61,11 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         pytest.param("../outside.py", "lies outside", id="outside"),
         pytest.param("away.py", r"behind a link to \.\./outside\.py", id="link-to-the-outside"),
         pytest.param("absolute/train_big.py", "behind a link to /", id="absolute-link"),
+        pytest.param("far.py", "behind a link to /", id="link-to-a-link"),
+        pytest.param("round/train.py", r"behind a link to \.\./project", id="out-and-in-again"),
+        pytest.param(
+            "ignored.py", r"a link to notes/draft\.py, which stays here", id="link-to-the-ignored"
+        ),
     ],
 )
 def test_a_script_that_is_not_sent_is_told_with_the_way_on(

@@ -254,6 +254,22 @@ def test_a_job_with_one_place_only_stays_there_and_says_so() -> None:
     assert again.status == plan.status, "waiting costs no write"
 
 
+@pytest.mark.parametrize(
+    ("rest_ends", "says"),
+    [
+        pytest.param(601, "There is no other place to go to now", id="it-rests-then-too"),
+        pytest.param(600, "it moves from t4-spot, a, to the next place", id="it-has-rested"),
+    ],
+)
+def test_a_job_is_said_to_move_only_where_a_place_will_take_it(rest_ends: int, says: str) -> None:
+    rested = PastOffer("t4-spot", "b", NOW, "NoNodes", retry_at=after(rest_ends))
+    status = JobStatus(offer_history=(rested,))
+    _, observed = looked(there(*map(waiting, range(3)), pools=(SPOT,), status=status), NOW)
+    running = reconcile(placed(), observed, after(30)).status.condition("Running")
+    assert running
+    assert says in running.message
+
+
 def test_a_place_that_failed_is_tried_again_after_its_rest() -> None:
     rested = PastOffer("t4-spot", "b", NOW, "NoNodes", retry_at=after(REST_SECONDS))
     status = JobStatus(offer_history=(rested,))

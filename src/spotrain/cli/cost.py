@@ -63,7 +63,9 @@ def command(
             found = _of_cluster(cluster, name, judge, ask_cloud=ask_cloud)
     for note in found.notes:
         output.say(note)
-    if name is None:
+    if name is None and form is Format.table and not (found.jobs or found.platform.node_hours):
+        output.say(f"No job was there in the last {days:g} days; --days looks further back.")
+    elif name is None:
         output.answer(
             document(found),
             form,

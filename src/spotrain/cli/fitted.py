@@ -1,5 +1,5 @@
 """What people read, fitted to their terminal: where it is narrow, whole columns of a table go, and
-lines break between facts. No number is cut off, or parted from its unit."""
+lines break between facts: a number is parted from its unit only where both find no room."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence

@@ -15,6 +15,7 @@ from spotrain.controller.status import NO_PROCESS, RUNNING, SUSPENDED
 from spotrain.kinds import Object
 from spotrain.local.absence import without_process
 from spotrain.local.shelf import StoredJob, merged
+from spotrain.next_command import next_command
 
 START_SECONDS: Final = 300.0
 """An engine that has not begun by then never will; a loaded machine takes seconds."""
@@ -38,7 +39,8 @@ def without_engine(document: Object, last_alive: datetime) -> Object:
         "type": kind,
         "status": "True" if kind == SUSPENDED else "False",
         "reason": NO_PROCESS,
-        "message": f"no process runs it; spotrain resume {name} --local goes on where it was.",
+        "message": f"no process runs it; {next_command('resume', name, local=True)} goes on where "
+        "it was.",
     }
     told: Object = {
         "state": SUSPENDED if kind == SUSPENDED else INTERRUPTED,

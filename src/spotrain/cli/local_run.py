@@ -97,14 +97,14 @@ def run_here(document: Mapping[str, Any], settings: Settings) -> None:
     if not succeeded:
         _show_last_lines(stored.name)
         raise UserError(
-            f"{stored.name} failed. Next: spotrain explain {stored.name} --local",
+            f"{stored.name} failed. Next: {next_command('explain', stored.name, local=True)}",
             exit_code=JOB_FAILED,
         )
     output = Path(settings.volumes[contract.VOLUME_CLAIM]) / contract.OUTPUT_DIR
     print(f"{stored.name} succeeded. What it has written lies below {_near(output)}.")
     if said := nothing_left(view(stored.document(), local=True).status.history):
         print(said)
-    print(f"Next: spotrain report {stored.name} --local")
+    print(f"Next: {next_command('report', stored.name, local=True)}")
 
 
 def _play(stored: StoredJob) -> bool:
@@ -173,9 +173,10 @@ def _add(
 
 
 def _is_run(name: str) -> UserError:
+    watch = next_command("status", name, "--watch", local=True)
+    delete = next_command("delete", name, local=True)
     return UserError(
-        f"{name} already runs on this machine: spotrain status {name} --local --watch shows it, "
-        f"spotrain delete {name} --local ends it.",
+        f"{name} already runs on this machine: {watch} shows it, {delete} ends it.",
         exit_code=CONFLICT,
     )
 

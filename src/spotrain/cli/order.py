@@ -167,7 +167,9 @@ def read_environment(pairs: Sequence[str]) -> dict[str, str]:
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not (name and equals):
-            raise UserError(f"--env {name or '=...'!r} has not the form NAME=VALUE.")
+            raise UserError(  # what was typed is perhaps a value, and that a secret
+                "one --env has not the form NAME=VALUE."
+            )
         if not re.fullmatch(VARIABLE, name):
             raise UserError(
                 f"--env {name!r}: names of variables have letters (a-z, A-Z), digits, '_', '-' and "

@@ -4,10 +4,11 @@ Refused is only what nobody can find. Options of `spotrain-run` before it, -m am
 absolute path, a variable, and all that an image may hold are left to the workers.
 """
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from os import readlink
+from os import pardir, readlink
 from os.path import basename, isabs, isdir, isfile, normpath
 from pathlib import Path
 from typing import Any, Final
@@ -50,19 +51,16 @@ def refuse_missing_script(arguments: Sequence[str], place: Place) -> None:
         raise UserError(f"{word}: {what} in {_shown(place)}. {_hint(word, place)}")
     if not place.is_sent:
         return
-    if Path(normpath(word)).parts[:1] == ("..",):
+    if Path(normpath(word)).parts[:1] == (pardir,):
         raise UserError(f"{word}: lies outside {_shown(place)}; send a folder that has it.")
-    if target := _led_away(place.folder, Path(normpath(word))):
-        raise UserError(
-            f"{word}: is or lies behind a link to {target}, which leads nowhere from where it is "
-            "sent to; put the script itself there, or a relative link within the folder."
-        )
-    if pattern := left_out_by(place.folder, Path(normpath(word))):
-        raise UserError(
-            f"{word}: stays here by the pattern {pattern!r}; take that out of "
-            f"{' or '.join(IGNORE_FILES)}, or put the script elsewhere "
-            f"({' '.join(ALWAYS_LEFT_OUT)} are never sent)."
-        )
+    for path in _way_to(word, place.folder):
+        if pattern := left_out_by(place.folder, path):
+            behind = "" if path == Path(normpath(word)) else f"lies behind a link to {path}, which "
+            raise UserError(
+                f"{word}: {behind}stays here by the pattern {pattern!r}; take that out of "
+                f"{' or '.join(IGNORE_FILES)}, or put the script elsewhere "
+                f"({' '.join(ALWAYS_LEFT_OUT)} are never sent)."
+            )
 
 
 def forgotten_code(arguments: Sequence[str], here: Path) -> str:
@@ -86,16 +84,29 @@ def refuse_missing_in_document(document: Mapping[str, Any], folder: Path, about:
         refuse_missing_script(arguments, Place(folder=folder, about=about))
 
 
-def _led_away(folder: Path, path: Path) -> str:
-    """Where a link on the way to it leads that is sent as it is, and does not stay within the
-    folder; empty: no link does."""
-    for step in (path, *path.parents):
-        link = folder / step
-        if step.name and link.is_symlink():
-            target = readlink(link)
-            if isabs(target) or not link.resolve().is_relative_to(folder.resolve()):
-                return target
-    return ""
+def _way_to(word: str, folder: Path) -> list[Path]:
+    """The script and what it lies behind, relative to the folder: links are sent as they are.
+    Raises UserError where one of them leads nowhere from where it is sent to."""
+    passed = [Path(normpath(word))]
+    left = deque(passed[0].parts)
+    here = Path()
+    while left:
+        step = here / left.popleft()
+        if not (folder / step).is_symlink():
+            here = step
+            continue
+        target = readlink(folder / step)
+        way = Path(normpath(here / target))
+        # The folder itself has another name there, so no way leads out of it and in again.
+        if isabs(target) or way.parts[:1] == (pardir,):
+            raise UserError(
+                f"{word}: is or lies behind a link to {target}, which leads nowhere from where it "
+                "is sent to; put the script itself there, or a relative link within the folder."
+            )
+        left = deque((*way.parts, *left))
+        here = Path()
+        passed.append(Path(*left))
+    return passed
 
 
 def _shown(place: Place) -> str:

@@ -89,7 +89,7 @@ def _take(
         is_new=True,
         left=left,
         presence=presence,
-        moves_at=ends if len(offers) > 1 else None,
+        moves_at=_leaves_at(ends, offers, best, history),
         look_again=earliest(presence.arriving_until, ends),
     )
     return _within_allowance(job, observed, place)
@@ -116,7 +116,7 @@ def _stay_or_move(
         status,
         observed.status.offer_history,
         presence=presence,
-        moves_at=ends if len(offers) > 1 else None,
+        moves_at=_leaves_at(ends, offers, offer, observed.status.offer_history),
         look_again=earliest(presence.arriving_until, ends if ends and now < ends else None),
     )
     place = _within_allowance(job, observed, place)
@@ -140,6 +140,20 @@ def _stay_or_move(
         is_new=True,
         left=page,
     )
+
+
+def _leaves_at(
+    ends: datetime | None,
+    offers: Sequence[Offer],
+    present: Offer,
+    history: tuple[PastOffer, ...],
+) -> datetime | None:
+    """When patience `ends`, if there will be a place to go to then."""
+    if ends is None:
+        return None
+    rests = resting(history, ends)
+    others = (offer.place for offer in offers if offer.place != present.place)
+    return ends if any(place not in rests for place in others) else None
 
 
 def _held(observed: Observed, offers: Sequence[Offer]) -> Offer | None:

@@ -15,6 +15,7 @@ from spotrain.local.engine import Engine
 from spotrain.local.image import Image
 from spotrain.local.machines import Options
 from spotrain.local.shelf import StoredJob
+from spotrain.next_command import next_command
 
 LOOK_SECONDS = 0.2
 """Between two looks at the job's document: what a person types may take so long to be heeded."""
@@ -69,7 +70,8 @@ class FolderGone(OSError):
     def __init__(self, stored: StoredJob) -> None:
         super().__init__(
             f"{stored.folder} was removed while {stored.name} ran: its workers have ended, and "
-            f"nobody can resume it. To end a job: spotrain delete {stored.name} --local."
+            "nobody can resume it. To end a job: "
+            f"{next_command('delete', stored.name, local=True)}."
         )
 
 

@@ -11,6 +11,7 @@ from spotrain.cli.report_page.scale import Tick, TimeAxis, number, number_ticks,
 from spotrain.cli.report_page.story import Story
 from spotrain.counts import count
 from spotrain.ledger.entries import MetricsEntry, WorldEntry
+from spotrain.ledger.time_split import is_trained
 
 HEIGHT: Final = 150
 TOP: Final = 10
@@ -68,7 +69,7 @@ class Curve:
 
 def draw_speed(story: Story) -> Speed | None:
     """Samples a second, or steps where a script tells of no samples. None: nothing was measured."""
-    counts_samples = all(world.samples_per_step > 0 for world in story.worlds if world.last_step)
+    counts_samples = all(world.samples_per_step > 0 for world in story.worlds if is_trained(world))
     unit = "samples/s" if counts_samples else "steps/s"
     measured = [
         (world, rate * (world.samples_per_step if counts_samples else 1))
