@@ -70,12 +70,10 @@ def draw(outcomes: Sequence[Outcome], limits: Limits) -> "RenderableType":
         box=box.SIMPLE_HEAD,
         pad_edge=False,
         padding=(0, 1, 0, 0),
-        caption="paused: over all changes until every worker trained again",
-        caption_justify="left",
     )
     for column in ("kind", "worker", "ended by"):
         table.add_column(column, no_wrap=True)
-    for column in ("paused", "steps lost", "cost", "whole in"):
+    for column in ("paused in all", "steps lost", "cost", "whole in"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     for outcome in outcomes:

@@ -48,6 +48,10 @@ STALLS: Final = 5
 IDENTITY_SECONDS: Final = 30.0
 """The metadata server of GKE, which has a pod's identity, may start to answer after the pod."""
 
+# Else the library asks for the bucket itself, in a thread and for traces that nobody takes; jobs
+# have no right to, and each refusal is an entry in the project's audit log.
+os.environ.setdefault("DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA", "true")
+
 
 class GsObjects:
     """See `Objects`; with the identity of this machine."""
