@@ -36,34 +36,29 @@ def test_a_newcomer_gets_from_nothing_to_a_report_by_the_five_commands_of_the_re
     shorten = "sed -i 's/^EPOCHS = .*/EPOCHS = 2/' train.py"
     script = "\n".join(["set -e", commands[2], shorten, *commands[3:]])
     environment = {"HOME": str(tmp_path), "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}
-    done = subprocess.run(
-        ["bash", "-c", script],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "Next: spotrain report spirals --local" in done.stdout
+
+    def shell(typed: str, folder: Path) -> str:
+        done = subprocess.run(
+            ["bash", "-c", typed],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=240,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    assert "Next: spotrain report spirals --local" in shell(script, tmp_path)
     project = tmp_path / "spirals"
     assert "loss" in (project / "spirals-report.html").read_text()
     assert list((project / ".spotrain/efs/output/spirals/checkpoints").glob("*.json"))
     assert first_commands((project / "README.md").read_text()) == commands[3:]
 
-    again = subprocess.run(
-        ["spotrain", "run", "job.yaml", "--local"],
-        cwd=project,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-    )
-    assert again.returncode == 0, again.stdout + again.stderr
-    assert "finished the training at step 64." in again.stdout
-    assert "nothing left to train: a checkpoint of step 64 was in its output" in again.stdout
+    again = shell("spotrain run job.yaml --local", project)
+    assert "finished the training at step 64." in again
+    assert "nothing left to train: a checkpoint of step 64 was in its output" in again
 
 
 def test_the_job_of_a_project_is_one_that_a_cluster_takes(tmp_path: Path) -> None:

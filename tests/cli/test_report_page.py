@@ -15,10 +15,11 @@ from spotrain.cli.report_page.moments import lasted
 from spotrain.cli.report_page.page import render
 from spotrain.cli.report_page.places import Colours
 from spotrain.cli.report_page.scale import MOST_TICKS, TimeAxis, number, number_ticks
+from spotrain.cli.report_page.story import Story
 from spotrain.cli.report_page.tables import time_shares
 from spotrain.cli.report_page.timeline import LEAST_WIDTH, TOP, draw_timeline
 from spotrain.cli.report_page.verdict import judge
-from spotrain.ledger.entries import MetricsEntry
+from spotrain.ledger.entries import MetricsEntry, WorldEntry
 from spotrain.ledger.job_cost import Hours
 from spotrain.ledger.time_split import Span
 from tests.cli.report_stories import BEGIN, STORIES, at, empty, hostile, long, rich, tiny
@@ -181,9 +182,9 @@ def test_nothing_is_drawn_outside_of_the_figure() -> None:
         assert bar.y + bar.height <= drawn.floor + 1e-6
 
 
-def test_the_speed_of_a_world_is_that_between_its_first_and_last_step() -> None:
-    story = rich()
-    world = replace(
+def trained(story: Story) -> WorldEntry:
+    """60 steps of 10 samples, in 30 seconds after the first."""
+    return replace(
         story.worlds[0],
         restored_step=0,
         last_step=60,
@@ -191,23 +192,20 @@ def test_the_speed_of_a_world_is_that_between_its_first_and_last_step() -> None:
         first_step_at=at(5),
         last_step_at=at(5.5),
     )
-    speed = draw_speed(replace(story, record=replace(story.record, worlds=[world])))
+
+
+def test_the_speed_of_a_world_is_that_between_its_first_and_last_step() -> None:
+    story = rich()
+    speed = draw_speed(replace(story, record=replace(story.record, worlds=[trained(story)])))
     assert speed is not None
     assert speed.highest == pytest.approx(59 * 10 / 30)
 
 
 def test_a_world_that_had_no_step_to_do_does_not_change_what_the_others_speed_is_told_in() -> None:
     story = rich()
-    trained = replace(
-        story.worlds[0],
-        restored_step=0,
-        last_step=60,
-        samples_per_step=10,
-        first_step_at=at(5),
-        last_step_at=at(5.5),
-    )
-    found = replace(trained, number=9, restored_step=60, samples_per_step=0, last_step_at=at(6))
-    speed = draw_speed(replace(story, record=replace(story.record, worlds=[trained, found])))
+    before = trained(story)
+    found = replace(before, number=9, restored_step=60, samples_per_step=0, last_step_at=at(6))
+    speed = draw_speed(replace(story, record=replace(story.record, worlds=[before, found])))
     assert speed is not None
     assert (speed.unit, len(speed.strokes)) == ("samples/s", 1)
 
