@@ -16,6 +16,7 @@ def main():
     model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Dropout(0.1), nn.Linear(64, 10))
     model = nn.parallel.DistributedDataParallel(model)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.003)
+    loss = torch.tensor(torch.nan)  # where an epoch is taken up at its end, no batch gives one
     sampler = DistributedSampler(data)
     loader = DataLoader(data, batch_size=32, sampler=sampler)
     for epoch in range(5):

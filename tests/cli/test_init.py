@@ -1,5 +1,6 @@
 """A newcomer's first minutes."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -59,6 +60,31 @@ def test_a_newcomer_gets_from_nothing_to_a_report_by_the_five_commands_of_the_re
     again = shell("spotrain run job.yaml --local", project)
     assert "finished the training at step 64." in again
     assert "nothing left to train: a checkpoint of step 64 was in its output" in again
+
+
+def test_the_script_of_a_project_goes_on_from_the_very_end_of_an_epoch(tmp_path: Path) -> None:
+    """Its epochs are one step here, so that a save at any step is one at an epoch's end."""
+    assert typed("init", str(tmp_path / "short")) == 0
+    script = tmp_path / "short" / "train.py"
+    text = re.sub("^POINTS = .*", "POINTS = 128", script.read_text(), flags=re.MULTILINE)
+    script.write_text(re.sub("^EPOCHS = .*", "EPOCHS = 10**6", text, flags=re.MULTILINE))
+
+    def until_noticed() -> tuple[str, str]:
+        """The first epoch that it tells of, and what it says on its way out."""
+        with subprocess.Popen(
+            [sys.executable, script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as training:
+            assert training.stdout
+            first = training.stdout.readline()
+            training.terminate()
+            return first, training.communicate(timeout=240)[1]
+
+    first, said = until_noticed()
+    assert first.startswith("epoch 1 of"), said
+    again, said = until_noticed()
+    assert re.match(r"epoch \d+ of", again), said
+    assert "sample 128" in said
+    assert "Traceback" not in said
 
 
 def test_the_job_of_a_project_is_one_that_a_cluster_takes(tmp_path: Path) -> None:

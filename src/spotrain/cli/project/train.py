@@ -40,6 +40,7 @@ def train(run: elastic.Run) -> None:
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
     loader = run.loader(data, global_batch=128, micro_batch=128)  # the same steps in any world
     run.track(model=model, optimizer=optimizer)  # restores the newest checkpoint
+    everything, truth = (tensor.to(run.device) for tensor in data.tensors)
     for epoch in run.epochs(EPOCHS):
         for points, labels in loader:
             loss = cross_entropy(model(points), labels)
@@ -48,6 +49,9 @@ def train(run: elastic.Run) -> None:
                 optimizer.step()
                 optimizer.zero_grad()
                 run.step(loss=loss)  # saves when due; workers come and go here
+        # A checkpoint may lie at an epoch's end: the loop has no batch then, and only this is left.
+        with torch.no_grad():
+            loss = cross_entropy(model(everything), truth)
         if run.is_main:
             print(f"epoch {epoch + 1} of {EPOCHS}: loss {loss.item():.3f}", flush=True)
 
