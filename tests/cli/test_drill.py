@@ -16,7 +16,7 @@ from spotrain.cli.drill_cluster import InCluster
 from spotrain.cli.drill_plan import Strike, parse_manners, plan_strike, steady_world, unsteady
 from spotrain.cli.drill_verdict import Limits, Outcome, goes_on, is_whole, missing, worlds_ended
 from spotrain.cli.drilling import Check, Drill, nothing_to_check
-from spotrain.cli.errors import CONFLICT, NO_CLUSTER, NOT_FOUND, UserError
+from spotrain.cli.errors import CONFLICT, JOB_FAILED, NO_CLUSTER, NOT_FOUND, UserError
 from spotrain.cli.job_view import JobView, view
 from spotrain.cli.refusals import NotAnswering
 from spotrain.kinds import Kind, Object
@@ -368,6 +368,23 @@ def test_an_api_server_that_is_away_for_a_while_is_waited_for() -> None:
 def test_one_that_stays_away_ends_the_drill_with_its_time() -> None:
     with pytest.raises(NotAnswering):
         practise(away=10**9, timeout_seconds=0.01)
+
+
+@dataclass
+class Deadly(Practice):
+    """Its job has failed, once it was hit."""
+
+    def get(self, name: str) -> Object:
+        found = super().get(name)
+        over = {"conditions": [{"type": "Failed", "status": "True"}], "state": "Failed"}
+        return {**found, "status": {**found["status"], **over}} if self.is_hit else found
+
+
+def test_a_job_that_does_not_come_back_has_failed_the_drill() -> None:
+    drill = Drill(Deadly(0), "digits", None, 60.0, look_seconds=0.001)
+    with pytest.raises(UserError, match=r"did not come back.*spotrain explain digits") as failed:
+        drill.run(Manner.KILL)
+    assert failed.value.exit_code == JOB_FAILED
 
 
 @dataclass

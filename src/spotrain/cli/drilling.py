@@ -9,13 +9,15 @@ from typing import Final, Protocol
 from spotrain.cli import output
 from spotrain.cli.drill_plan import Strike, has_ended, steady_world, unsteady
 from spotrain.cli.drill_verdict import Outcome, goes_on, is_whole, missing, worlds_ended
-from spotrain.cli.errors import CONFLICT, UserError
+from spotrain.cli.errors import CONFLICT, JOB_FAILED, UserError
 from spotrain.cli.interrupts import ends_tidily
 from spotrain.cli.job_view import JobView, view
 from spotrain.cli.jobs import Jobs
 from spotrain.cli.refusals import NotAnswering
 from spotrain.cli.wording import span
+from spotrain.controller.status import FAILED
 from spotrain.local.interruptions import Manner
+from spotrain.next_command import next_command
 
 LOOK_SECONDS: Final = 1.0
 """Between two looks at the job; what is measured stands in its ledger, so none is missed."""
@@ -114,11 +116,18 @@ class Drill:
         uid: str = "",
         check: Check = nothing_to_check,
     ) -> bool:
-        """Whether it came to hold before the time was over. Raises UserError where the job has
-        ended or gone."""
+        """Whether it came to hold before the time was over. `uid`: of the job that was hit. Raises
+        UserError where the job has ended or gone."""
         while True:
             seen = self._look(began)
-            if has_ended(seen) or (uid and seen.document["metadata"]["uid"] != uid):
+            is_other = bool(uid) and seen.document["metadata"]["uid"] != uid
+            if uid and not is_other and seen.status.is_true(FAILED):
+                raise UserError(
+                    f"{self.name} has failed after the interruption: it did not come back. "
+                    f"Next: {next_command('explain', self.name, local=self.ground.local)}",
+                    exit_code=JOB_FAILED,
+                )
+            if has_ended(seen) or is_other:
                 raise UserError(
                     f"{self.name} has ended ({seen.state}) before the drill had: nothing can be "
                     "measured of it. Drill a job that trains for longer.",

@@ -16,8 +16,8 @@ MOST_METRICS: Final = 3
 
 def headline(seen: JobView) -> str:
     """digits: Running, 3 of 3 workers, world 4, step 1,234."""
-    step = seen.status.progress.step if seen.status.progress else None
-    return ", ".join([news(seen), *([] if step is None else [f"step {step:,}"])])
+    step = seen.status.progress.step if seen.status.progress else 0
+    return ", ".join([news(seen), *([f"step {step:,}"] if step else [])])
 
 
 def course(seen: JobView) -> str:
@@ -59,7 +59,7 @@ def facts(seen: JobView, now: datetime) -> Iterator[tuple[str, str]]:
         members = count(status.world.size, "worker")
         formed = ago(status.world.since, now)
         yield "world", f"number {status.world.number}, {members}, formed {formed}"
-    if status.progress:
+    if status.progress and (status.progress.step or status.progress.metrics):
         yield "progress", _progress(seen, now)
         if seen.seconds_left is not None:
             steps = count(status.progress.steps_left or 0, "step")

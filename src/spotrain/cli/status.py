@@ -51,7 +51,7 @@ def tell_end(last: JobView | None, name: str, *, local: bool) -> None:
         output.say(f"{name} was deleted.")
         raise typer.Exit(JOB_FAILED)
     if last.status.is_true(FAILED):
-        output.say(f"{name} failed. Next: {next_command('describe', name, local=local)}")
+        output.say(f"{name} failed. Next: {next_command('explain', name, local=local)}")
         raise typer.Exit(JOB_FAILED)
 
 

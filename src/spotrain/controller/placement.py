@@ -37,6 +37,8 @@ class Place:
     """The place that it has left for this one."""
     moves_at: datetime | None = None
     """When it will be left, if nothing changes; None where there is no other, too."""
+    has_failed: bool = False
+    """It would be left, were there another one to go to."""
     look_again: datetime | None = None
 
 
@@ -130,7 +132,9 @@ def _stay_or_move(
     if target is None:
         rests = resting(place.history, now)
         again = [rests[each.place] for each in others if each.place in rests]
-        return replace(place, look_again=earliest(place.look_again, *again), moves_at=None)
+        return replace(
+            place, look_again=earliest(place.look_again, *again), moves_at=None, has_failed=True
+        )
     page = moving.leave(status, setback, now)
     return Place(
         target,

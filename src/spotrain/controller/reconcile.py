@@ -177,8 +177,9 @@ def _suspend(case: _Case) -> Plan:
     removals = suspend(case.observed)
     status = remember_removals(case.status, case.observed, removals)
     reason = "Suspended"
+    stay = "save and leave" if case.observed.pods else "have left"
     why = (
-        "the job is suspended: its workers save and leave. To go on from there: "
+        f"the job is suspended: its workers {stay}. To go on from there: "
         f"{resumption(case.job, case.observed)}."
     )
     if case.budget.holds_back:

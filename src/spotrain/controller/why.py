@@ -102,7 +102,7 @@ def _next_move(job: ElasticJob, offer: Offer, place: Place) -> Iterator[str]:
             f"If nothing comes by {_clock(place.moves_at)} it moves from {offer.pool.name}, "
             f"{offer.zone or 'any zone'}, to the next place."
         )
-    elif presence.homeless:
+    elif place.has_failed and presence.homeless:
         resting = [page for page in place.history if page.retry_at]
         tried = f" (last {describe_past(resting[0])})" if resting else ""
         yield f"There is no other place to go to now{tried}; it waits in {offer.pool.name}."

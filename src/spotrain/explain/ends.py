@@ -71,7 +71,8 @@ def find_suspension(case: Case) -> Iterator[Cause]:
         )
     if case.job is not None and case.job.suspend:
         leaving = sum(pod.phase in ("Pending", "Running") for pod in case.pods)
-        rest = f" {leaving} of its workers are still saving and leaving." if leaving else ""
+        verb = "is" if leaving == 1 else "are"
+        rest = f" {leaving} of its workers {verb} still saving and leaving." if leaving else ""
         yield Cause(
             reason="Suspended",
             gravity=Gravity.BLOCKED,
