@@ -93,6 +93,18 @@ async def test_a_fault_of_the_script_ends_the_job_after_the_allowed_restarts(
     assert "restarts allowed: 2" in report.message
 
 
+async def test_a_fault_before_the_script_has_come_to_train_is_told_as_well(tmp_path: Path) -> None:
+    script = tmp_path / "broken.py"
+    script.write_text("import torch\nimport spotrain.train\nimport nosuchmodule\n")
+    async with fleet(tmp_path, [str(script)], LIMITS) as job:
+        await job.start("a")
+        await job.start("b")
+        report = await job.until(lambda report: report.outcome != "")
+    assert (
+        "ended with code 1: ModuleNotFoundError: No module named 'nosuchmodule'" in report.message
+    )
+
+
 async def test_a_plain_script_is_restarted_for_each_world_and_finishes(tmp_path: Path) -> None:
     command = [str(SCRIPTS / "plain.py"), str(tmp_path / "state.pt"), "400"]
     async with fleet(tmp_path, command, LIMITS) as job:

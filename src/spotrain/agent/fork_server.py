@@ -168,9 +168,13 @@ def _run_script(main: types.ModuleType, path: str) -> None:
 
 
 def _end_by(error: BaseException) -> NoReturn:
-    """As the interpreter ends for an exception, less the frames of this file."""
+    """As the interpreter ends for an exception, less the frames of this file. The agent learns of
+    it, also where the script has not come to `elastic.run`, which writes down its own."""
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
         traceback = traceback.tb_next
     sys.excepthook(type(error), error.with_traceback(traceback), traceback)
+    with contextlib.suppress(Exception):  # it failed already; whoever cannot say of what ends too
+        errors = importlib.import_module("torch.distributed.elastic.multiprocessing.errors")
+        errors.get_error_handler().record_exception(error)
     raise SystemExit(1)
