@@ -1,6 +1,8 @@
 """A real API server with its etcd, without nodes: tests tell how the pods live."""
 
+import contextlib
 import os
+import random
 import socket
 import ssl
 import subprocess
@@ -28,6 +30,8 @@ GUEST, GUEST_TOKEN = "guest", "guest-of-tests"
 """Somebody whom the cluster knows, without a right."""
 ISSUER = "https://tests.invalid"
 START_SECONDS = 60.0
+CONNECTIONS = Path("/proc/sys/net/ipv4/ip_local_port_range")
+"""The first and the last of the ports that connections are given."""
 AUDIT_POLICY = f"""
 apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -159,10 +163,14 @@ def _api_command(server: ApiServer, binaries: Path, etcd: str) -> list[str]:
 
 
 def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
+    """Below those that the kernel gives to connections, one of which might take it before the
+    server does that it is meant for."""
+    first = int(CONNECTIONS.read_text().split()[0])
+    while True:
+        port = random.SystemRandom().randrange(10_000, max(first, 20_000))
+        with socket.socket() as free, contextlib.suppress(OSError):
+            free.bind(("", port))
+            return port
 
 
 @contextmanager
