@@ -111,16 +111,12 @@ def _world_row(world: WorldEntry, now: datetime) -> tuple[str, ...]:
     return (
         str(world.number),
         str(world.size),
-        _steps(world),
+        wording.steps(world) or "none",
         wording.span(((world.ended_at or now) - world.published_at).total_seconds()),
         world.reason,
         f"{world.pause_seconds:,.2f} s" if world.pause_seconds is not None else "",
         wording.count(world.steps_lost, "step") if world.steps_lost is not None else "",
     )
-
-
-def _steps(world: WorldEntry) -> str:
-    return wording.steps(world) or "none"
 
 
 def _places(places: Sequence[PastOffer], now: datetime) -> FittedTable:
