@@ -275,17 +275,104 @@ def test_the_job_succeeds_when_every_member_has_finished() -> None:
     assert story.state.outcome == "succeeded"
 
 
-def test_nothing_reforms_once_somebody_has_finished() -> None:
-    story = running("a", "b", "c").on(worlds.Finished(id="a", world=1))
-    story.join("d").pass_time(100)
-    story.on(worlds.Failed(id="b", world=1, hard=True, message="at exit"), worlds.Lost(id="c"))
-    assert len(story.published) == 1
+def test_no_world_changes_as_planned_once_a_member_has_finished() -> None:
+    story = running("a", "b").on(worlds.Finished(id="a", world=1))
+    story.join("c").on(worlds.Leaving(id="b", seconds=90)).pass_time(100)
+    assert story.said(worlds.AskDrain) == []
+    assert story.state.phase is Phase.RUNNING
+
+
+FINISHED = worlds.Finished(id="a", world=1)
+FAILED = worlds.Failed(id="b", world=1, hard=True, message="disk full", cause=worlds.Cause.EXIT)
+BROKEN = worlds.Failed(id="b", world=1, hard=False, message="a peer is gone")
+LOST = worlds.Lost(id="b")
+
+
+@pytest.mark.parametrize("other", [FAILED, BROKEN, LOST], ids=["failure", "break", "loss"])
+@pytest.mark.parametrize("finishes_first", [True, False])
+def test_a_world_of_which_one_member_finished_and_another_did_not_is_trained_again(
+    other: worlds.Event, finishes_first: bool
+) -> None:
+    events = [FINISHED, other] if finishes_first else [other, FINISHED]
+    story, said = running("a", "b"), []
+    for event in events:
+        said += story.on(event).commands
+    assert story.state.outcome == ""
+    (restart,) = [command for command in said if isinstance(command, worlds.Restart)]
+    assert "a" in restart.ids, "the finished member is asked to join the next world"
+    story.join("b", ready=False) if other is LOST else None
+    story.on(worlds.Starting(id="a", world=1))
+    story.on(*(worlds.Ready(id=id, port=1, world=1) for id in "ab"))
+    assert (story.world.number, sorted(story.world.ids)) == (2, ["a", "b"])
+    assert story.state.restarts == (0 if other is LOST else 1)
+    story.on(*(worlds.Finished(id=id, world=2) for id in "ab"))
     assert story.state.outcome == "succeeded"
 
 
-def test_who_finishes_in_a_world_that_has_just_broken_ends_the_job() -> None:
-    story = running("a", "b").on(worlds.Lost(id="b"), worlds.Finished(id="a", world=1))
+def test_a_failure_after_a_peer_finished_names_both() -> None:
+    limits = replace(LIMITS, max_restarts=0)
+    story = running("a", "b", limits=limits).on(FINISHED, FAILED)
+    story.on(*(worlds.Starting(id=id, world=1) for id in "ab"))
+    assert story.state.outcome == "failed"
+    assert story.state.message.startswith("disk full (after a had finished)")
+
+
+def test_a_member_that_finished_and_is_gone_has_finished() -> None:
+    story = running("a", "b").on(FINISHED, worlds.Lost(id="a"))
+    assert story.state.phase is Phase.RUNNING
+    assert story.on(worlds.Finished(id="b", world=1)).state.outcome == "succeeded"
+
+
+def test_members_that_all_finished_in_a_world_that_a_connection_broke_have_finished() -> None:
+    story = running("a", "b").on(LOST, FINISHED)
+    joined = worlds.Joined(id="b", address="b", ranks=1, claim=story.world, finished=True)
+    assert story.on(joined).state.outcome == "succeeded"
+
+
+def test_a_member_that_finished_and_returns_after_a_loss_is_asked_to_join_the_next_world() -> None:
+    story = running("a", "b", "c").on(worlds.Lost(id="a"), worlds.Lost(id="b"))
+    joined = worlds.Joined(id="a", address="a", ranks=1, claim=story.world, finished=True)
+    assert story.on(joined).said(worlds.Restart) == [worlds.Restart(world=1, ids=("a",))]
+    assert story.state.outcome == ""
+
+
+def test_a_world_that_was_stopped_as_planned_while_a_member_finished_is_no_success() -> None:
+    story = running("a", "b").join("c").pass_time(LIMITS.growth_delay_seconds)
+    assert story.state.phase is Phase.DRAINING
+    story.on(worlds.Finished(id="a", world=1), worlds.Drained(id="b", world=1))
+    assert story.state.outcome == ""
+    assert [command.ids for command in story.said(worlds.Restart)] == [("a", "b")]
+    story.on(worlds.Starting(id="a", world=1))
+    story.on(*(worlds.Ready(id=id, port=1, world=1) for id in "ab"))
+    assert story.world.number == 2
+
+
+def test_after_training_is_done_a_world_without_steps_does_not_hang() -> None:
+    story = running("a", "b").on(worlds.Trained(id="a", world=1))
+    story.on(worlds.Stalled(world=1, message="no step"))
+    assert story.state.phase is Phase.RUNNING
+    story.on(*(worlds.Finished(id=id, world=1) for id in "ab"))
     assert story.state.outcome == "succeeded"
+
+
+def test_a_world_that_closes_says_so_once() -> None:
+    story = running("a").on(FINISHED)
+    assert [type(command) for command in story.commands] == [worlds.Ended, worlds.Close]
+    failed = running("a", limits=replace(LIMITS, max_restarts=0))
+    failed.on(replace(FAILED, id="a"))
+    kinds = [type(command) for command in failed.commands]
+    assert (kinds.count(worlds.Ended), kinds.count(worlds.Close)) == (1, 1)
+
+
+@pytest.mark.parametrize("root_first", [True, False])
+def test_the_verdict_is_the_message_that_explains_most(root_first: bool) -> None:
+    root = replace(FAILED, message="ValueError: bad label", cause=worlds.Cause.ERROR)
+    symptom = replace(BROKEN, id="a", message="gloo: Connection closed by peer")
+    story = running("a", "b", limits=replace(LIMITS, max_restarts=0))
+    story.on(*([root, symptom] if root_first else [symptom, root]))
+    story.on(worlds.Ready(id="a", port=1, world=1))
+    story.on(worlds.Starting(id="b", world=1))
+    assert story.state.message.startswith("ValueError: bad label")
 
 
 def test_a_latecomer_to_a_closed_job_is_told_so() -> None:

@@ -15,7 +15,12 @@ from spotrain.agent.notices import RELEASE_SECONDS, Left, Notice
 from spotrain.agent.processes import Place
 from spotrain.agent.stages import Stage
 from spotrain.agent.ways import Way, read_ways
-from spotrain.agent.worker import LEAVE_SECONDS, LOSS_TERM_SECONDS, Worker
+from spotrain.agent.worker import (
+    LAST_MESSAGES_SECONDS,
+    LEAVE_SECONDS,
+    LOSS_TERM_SECONDS,
+    Worker,
+)
 from spotrain.coordinator import protocol
 
 ME = Identity(job="a/b/c", pod="me", address="127.0.0.1", grace_seconds=30)
@@ -35,6 +40,8 @@ class Processes:
     shutdown_seconds: int = 30
     done: list[str] = field(default_factory=list)
     ended: RunResult | None = None
+    exited: set[int] = field(default_factory=set)
+    errors: dict[int, str] = field(default_factory=dict)
 
     def start(self, place: Place | None, control: Path) -> None:
         self.running = True
@@ -57,6 +64,12 @@ class Processes:
 
     def success(self) -> RunResult:
         return RunResult(state=WorkerState.SUCCEEDED)
+
+    def exited_with_0(self) -> set[int]:
+        return self.exited
+
+    def reported_errors(self) -> dict[int, str]:
+        return self.errors
 
 
 class Scene:
@@ -246,6 +259,70 @@ def test_a_failed_rank_is_started_anew_ahead_of_the_next_world(session: Scene) -
     session.after(0)
     session.after(1)
     assert session.processes.done == ["start in world 1", "start ahead"]
+
+
+def exit_with_0(scene: Scene) -> None:
+    scene.processes.exited = {0}
+    scene.processes.ended = RunResult(state=WorkerState.SUCCEEDED)
+
+
+def test_an_exit_with_0_after_training_has_returned_is_a_finish(session: Scene) -> None:
+    exit_with_0(session)
+    session.after(0)
+    assert session.worker.stage is Stage.TRAINING, "its last messages are still to be read"
+    session.rank_says("trained", world=1)
+    session.after(0)
+    assert session.said[-2:] == [protocol.Trained(world=1), protocol.Finished(world=1)]
+
+
+def test_an_exit_with_0_before_training_has_returned_is_a_failure(session: Scene) -> None:
+    exit_with_0(session)
+    session.rank_says("disconnected")
+    session.after(0)
+    (failed,) = [message for message in session.said if isinstance(message, protocol.Failed)]
+    assert failed.message == "local rank 0 exited with code 0 before elastic.run had returned"
+    assert (failed.hard, failed.cause) == (True, "deserted")
+
+
+def test_a_child_that_holds_the_channel_open_does_not_hide_an_early_exit(session: Scene) -> None:
+    exit_with_0(session)
+    session.after(0)
+    session.after(LAST_MESSAGES_SECONDS)
+    assert isinstance(session.said[-1], protocol.Failed)
+
+
+@pytest.mark.parametrize("is_asked_first", [True, False])
+def test_a_finished_agent_takes_part_in_the_next_world_where_others_failed(
+    session: Scene, is_asked_first: bool
+) -> None:
+    session.rank_says("trained", world=1)
+    exit_with_0(session)
+    session.hear(protocol.Restart(world=1)) if is_asked_first else None
+    session.after(0)
+    session.hear(protocol.Restart(world=1)) if not is_asked_first else None
+    assert session.processes.done[-1] == "start ahead"
+    assert session.said[-2:] == [protocol.Finished(world=1), protocol.Starting(world=1)]
+
+
+def test_a_finished_plain_script_is_started_again_where_others_failed(plain: Scene) -> None:
+    exit_with_0(plain)
+    plain.after(0)
+    plain.hear(protocol.Restart(world=1))
+    plain.world(2)
+    assert plain.processes.done[-1] == "start in world 2"
+
+
+def test_a_plain_script_that_is_ended_reports_the_exception_that_it_raised(plain: Scene) -> None:
+    plain.processes.errors = {0: "ValueError: label 11"}
+    plain.hear(protocol.Restart(world=1))
+    (failed,) = [message for message in plain.said if isinstance(message, protocol.Failed)]
+    assert (failed.message, failed.cause) == ("local rank 0 failed: ValueError: label 11", "error")
+
+
+def test_a_rank_that_only_lost_its_peer_explains_nothing(plain: Scene) -> None:
+    plain.processes.errors = {0: "RuntimeError: [gloo] Connection closed by peer [127.0.0.1]:1"}
+    plain.hear(protocol.Restart(world=1))
+    assert not [message for message in plain.said if isinstance(message, protocol.Failed)]
 
 
 def test_a_rank_is_told_at_once_that_the_coordinator_is_away(

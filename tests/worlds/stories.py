@@ -34,7 +34,7 @@ class Agent:
     id: str
     doing: str = "starting"
     """starting, ready, training, draining, leaving (a broken world), drained (on notice, to be
-    released)"""
+    released), finished (its processes exited with 0)"""
     world: int = 0
     on_notice: bool = False
     hangs: bool = False
@@ -73,6 +73,11 @@ class Stories(RuleBasedStateMachine):
         self.unrecorded: list[int] = []
         self.endings: dict[int, str] = {}
         """World -> why it ended, the last word on it."""
+        self.finished: set[tuple[int, str]] = set()
+        """World and member of each finish."""
+        self.closed: list[str] = []
+        """Outcomes, one for each `Close` to the whole job."""
+        self.is_joining_closed = False
         self.hurt: set[int] = set()
         """Worlds in which something happened that nobody had planned."""
         self.count = 0
@@ -83,6 +88,7 @@ class Stories(RuleBasedStateMachine):
 
     def on(self, event: Any) -> Sequence[Any]:
         before = self.state
+        self.is_joining_closed = before.phase == Phase.CLOSED
         deadline = before.drain_deadline
         if deadline is not None and self.now >= deadline and before.world is not None:
             self.hurt.add(before.world.number)  # the drain has failed
@@ -125,6 +131,8 @@ class Stories(RuleBasedStateMachine):
                 assert {agent.doing for agent in inside}.isdisjoint(INSIDE), "still needed"
             case "Ended":
                 self.endings[command.world] = command.reason
+            case "Close":
+                self._check_closed(command.outcome)
 
     def _check_new(self, world: worlds.World) -> None:
         assert world.number <= self.durable, "published before it was durable"
@@ -141,6 +149,17 @@ class Stories(RuleBasedStateMachine):
             return  # who was not adopted trains on, fenced, until it hears that it must leave
         trained = [a for a in self.living.values() if a.doing in INSIDE and not a.hangs]
         assert trained == [], "somebody is still in the world before"
+
+    def _check_closed(self, outcome: str) -> None:
+        if self.is_joining_closed:
+            assert outcome == self.closed[0]
+            return
+        assert self.closed == [], "closed twice"
+        self.closed.append(outcome)
+        if outcome == "succeeded":
+            last = self.published[-1]
+            missing = {id for id in last.ids if (last.number, id) not in self.finished}
+            assert not missing, "success without having finished"
 
     def _check_adopted(self, world: worlds.World) -> None:
         assert world == self.published[-1], "not the newest world"
@@ -161,6 +180,8 @@ class Stories(RuleBasedStateMachine):
             agent = self.living.get(id)
             if agent and agent.world == number and agent.doing in ("training", "draining"):
                 agent.doing = what
+            elif agent and agent.world == number and agent.doing == "finished":
+                agent.doing = "starting" if what == "leaving" else agent.doing
 
     def _end(self, agent: Agent) -> None:
         if self.living.pop(agent.id, None) is not None:
@@ -183,6 +204,8 @@ class Stories(RuleBasedStateMachine):
         """The agent does the next thing that it has been told to do."""
         if agent.id not in self.living or agent.hangs:
             return
+        if agent.doing == "finished":
+            return
         if agent.on_notice and agent.doing not in ("training", "draining"):
             self._end(agent)  # released or not: that may take too long
         elif agent.doing in ("starting", "leaving"):
@@ -199,9 +222,19 @@ class Stories(RuleBasedStateMachine):
         agent.ready_at = self.now
         self.on(self.worlds.Ready(id=agent.id, port=1, survivor=survivor, world=agent.world))
 
+    @rule(agent=agents)
+    def finish(self, agent: Agent) -> None:
+        is_training = agent.doing in ("training", "draining") and not agent.hangs
+        if agent.id in self.living and is_training:
+            agent.doing = "finished"
+            self.finished.add((agent.world, agent.id))
+            self.hurt.add(agent.world)
+            self.on(self.worlds.Finished(id=agent.id, world=agent.world))
+
     @rule(agent=agents, seconds=st.integers(1, 90))
     def notice(self, agent: Agent, seconds: int) -> None:
-        if agent.id not in self.living or agent.on_notice or agent.hangs:
+        is_done = agent.doing == "finished"
+        if agent.id not in self.living or agent.on_notice or agent.hangs or is_done:
             return
         agent.on_notice = True
         self.on(self.worlds.Leaving(id=agent.id, seconds=seconds))
@@ -268,13 +301,14 @@ class Stories(RuleBasedStateMachine):
         self.unrecorded.clear()
         for agent in list(self.living.values()):
             known = [world for world in self.published if world.number == agent.world]
-            is_inside = agent.doing in INSIDE or agent.doing == "drained"
+            is_inside = agent.doing in INSIDE or agent.doing in ("drained", "finished")
             joined = self.worlds.Joined(
                 id=agent.id,
                 address=agent.id,
                 ranks=1,
                 claim=known[0] if known else None,
                 left=not is_inside,
+                finished=agent.doing == "finished",
             )
             if known:  # it may be adopted without those who have left it, or who are gone
                 self.hurt.add(agent.world)
@@ -304,6 +338,8 @@ class Stories(RuleBasedStateMachine):
         begun = self.now
         for _ in range(20):
             for agent in list(self.living.values()):
+                if self._is_finishing(agent.world):
+                    self.finish(agent)
                 self.go_on(agent)
             while self.unrecorded:
                 self.record()
@@ -313,9 +349,17 @@ class Stories(RuleBasedStateMachine):
                 self.on(self.worlds.Tick())
         self._check_settled(self.now - begun)
 
+    def _is_finishing(self, number: int) -> bool:
+        """Training ends on all members at about the same time, if nothing happens to one."""
+        return any(a.doing == "finished" and a.world == number for a in self.living.values())
+
     def _check_settled(self, seconds: float) -> None:
         if self.state.phase == Phase.CLOSED:
-            assert self.state.restarts > self.limits.max_restarts
+            is_failed = self.state.restarts > self.limits.max_restarts
+            assert self.closed == ["failed" if is_failed else "succeeded"]
+            return
+        if self.published and self._is_finishing(self.published[-1].number):
+            assert any(agent.hangs for agent in self.living.values())
             return
         limits = self.limits
         bound = limits.recovery_seconds + limits.growth_delay_seconds + 2 * limits.gather_seconds

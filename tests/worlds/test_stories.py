@@ -213,6 +213,24 @@ MUTATIONS = (
         "is_over = False",
     ),
     Mutation("spares are not taken in", "forming", "[:size])", "[:state.limits.min_size])"),
+    Mutation(
+        "one finished member is a success",
+        "questions",
+        "state.finished.issuperset(state.world.ids)",
+        "bool(state.finished)",
+    ),
+    Mutation(
+        "finished members are not asked to join the next world",
+        "changes",
+        "for member in ended.seated())",
+        "for member in ended.seated() if member.state is not MemberState.FINISHED)",
+    ),
+    Mutation(
+        "a job closes twice",
+        "machine",
+        "while state.phase not in (phase, Phase.CLOSED)",
+        "while state.phase is not phase",
+    ),
 )
 
 

@@ -8,7 +8,7 @@ import shutil
 import socket
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from spotrain.agent.rank import (
 
 @dataclass(frozen=True)
 class RankMessage:
-    """What a rank said. `sender` tells the ranks of an earlier start from the present ones."""
+    """A message from a rank. `sender` is the channel of one start of the local ranks."""
 
     sender: "Control"
     local_rank: int
@@ -61,6 +61,10 @@ class Control:
         message = {"type": "answer", "world": world, "step": step, "accepted": accepted}
         self._send(local_rank, message)
 
+    def peer_returned(self, message: Mapping[str, Any]) -> None:
+        for local_rank in list(self._ranks):
+            self._send(local_rank, {"type": "peer_returned", **message})
+
     def close(self) -> None:
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)  # closing alone does not wake `accept`
@@ -84,12 +88,16 @@ class Control:
                 threading.Thread(target=self._receive, args=(connection,), daemon=True).start()
 
     def _receive(self, connection: socket.socket) -> None:
+        local_rank = None
         with contextlib.suppress(OSError, ValueError), connection:
             for line in connection.makefile("r", encoding="utf-8"):
                 fields = json.loads(line)
                 local_rank, kind = fields.pop("local_rank"), fields.pop("type")
                 self._ranks[local_rank] = connection
                 self._received(RankMessage(self, local_rank, kind, fields))
+        if local_rank is not None:
+            # After all that the rank has sent: its process has ended, or closed the channel.
+            self._received(RankMessage(self, local_rank, "disconnected", {}))
 
 
 def _short_folder() -> str | None:

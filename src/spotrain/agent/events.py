@@ -44,6 +44,8 @@ def _hand_coordinator_message(worker: Worker, message: protocol.FromCoordinator)
             worker.release()
         case protocol.CommitAnswer():
             worker.reports.answer(message)
+        case protocol.PeerReturned():
+            worker.ranks.peer_returned(message)
         case protocol.Closed(outcome=outcome, message=text):
             worker.close(outcome, text)
         case protocol.Refused(reason=reason, final=final):
@@ -66,10 +68,18 @@ def _hand_rank_message(worker: Worker, message: RankMessage) -> None:
                 message=fields["message"],
                 excused=fields["excused"],
             )
+        case "returned":
+            worker.reports.returned(fields)
+        case "deserted":
+            worker.deserted(fields["world"], rank=fields["rank"], step=fields["step"])
+        case "trained":
+            worker.training_returned(message.local_rank)
+        case "disconnected":
+            worker.ranks.disconnected(message.local_rank)
         case "commit":
             worker.reports.commit(message.local_rank, world=fields["world"], step=fields["step"])
         case "saved":
             worker.reports.saved(world=fields["world"], step=fields["step"])
         case "progress":
-            worker.trained()
+            worker.progressed()
             worker.reports.progress(fields)

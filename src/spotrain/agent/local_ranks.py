@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Final
 
 from torch.distributed.elastic.agent.server.api import RunResult
@@ -37,6 +38,9 @@ class LocalRanks:
         self._inside: set[int] = set()
         self.has_entered = False
         """Whether any rank was in a world since the last start."""
+        self._trained: set[int] = set()
+        """Local ranks on which training has returned, its last state committed."""
+        self._disconnected: set[int] = set()
 
     @property
     def count(self) -> int:
@@ -70,6 +74,28 @@ class LocalRanks:
 
     def wait_for_world(self, local_rank: int, *, survivor: bool) -> None:
         self._waiting[local_rank] = survivor
+        self._trained.discard(local_rank)
+
+    def trained(self, local_rank: int) -> bool:
+        """Training has returned on this rank; returns whether it has on all of them now."""
+        self._trained.add(local_rank)
+        return len(self._trained) == self.count
+
+    def disconnected(self, local_rank: int) -> None:
+        self._disconnected.add(local_rank)
+
+    @property
+    def left_early(self) -> set[int]:
+        """Ranks whose processes exited with 0 before training had returned on them."""
+        return self._processes.exited_with_0() - self._trained
+
+    @property
+    def are_messages_read(self) -> bool:
+        """Whether all that ended ranks have sent has been received."""
+        return self._disconnected >= self._processes.exited_with_0()
+
+    def reported_errors(self) -> dict[int, str]:
+        return self._processes.reported_errors()
 
     def left_world(self, local_rank: int) -> None:
         self._inside.discard(local_rank)
@@ -80,6 +106,8 @@ class LocalRanks:
         self._control = Control(self._received)
         self._waiting.clear()
         self._inside.clear()
+        self._trained.clear()
+        self._disconnected.clear()
         self.has_entered = False
         self._processes.start(place, self._control.folder)
 
@@ -133,6 +161,10 @@ class LocalRanks:
     def tell_where_they_are(self, world: int, send: Callable[[protocol.FromAgent], bool]) -> None:
         if self._control is not None:
             tell_where_ranks_are(self._control.folder, self.count, world=world, send=send)
+
+    def peer_returned(self, message: protocol.PeerReturned) -> None:
+        if self._control is not None:
+            self._control.peer_returned(asdict(message))
 
     def answer(self, local_rank: int, *, world: int, step: int, accepted: bool | None) -> None:
         if self._control is not None:

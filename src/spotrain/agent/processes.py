@@ -25,6 +25,7 @@ from torch.distributed.elastic.rendezvous import RendezvousHandler, RendezvousIn
 from torch.distributed.launcher.api import LaunchConfig
 
 from spotrain import contract
+from spotrain.agent.failures import read_error_file
 from spotrain.agent.forked import reap_orphans
 from spotrain.agent.rank import Assignment
 from spotrain.agent.tether import ENV_TETHER_PARENT
@@ -183,6 +184,17 @@ class Ranks(LocalElasticAgent):
             return None
         self.running = False
         return result
+
+    def exited_with_0(self) -> set[int]:
+        """Local ranks whose processes have ended with exit code 0, others may still run."""
+        handlers = getattr(self._pcontext, "subprocess_handlers", {})
+        return {rank for rank, handler in handlers.items() if handler.proc.poll() == 0}
+
+    def reported_errors(self) -> dict[int, str]:
+        """What local ranks wrote to their error files about the exceptions that end them."""
+        files = self._pcontext.error_files if self._pcontext else {}
+        found = {rank: read_error_file(Path(file)) for rank, file in files.items()}
+        return {rank: message for rank, message in found.items() if message}
 
     def success(self) -> RunResult:
         """What torch expects of an agent whose ranks have done their work."""

@@ -12,7 +12,7 @@ import os
 import queue
 import socket
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -47,6 +47,16 @@ class Assignment:
     """(world, step) of the newest checkpoint that the coordinator knows of."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class PeerReturned:
+    """A rank that has returned from training; see `protocol.Returned` for the fields."""
+
+    world: int
+    rank: int
+    step: int
+    collectives: int
+
+
 class Channel:
     """One rank's connection to its agent. If the agent dies, the process ends itself."""
 
@@ -62,6 +72,8 @@ class Channel:
         self._local_rank = local_rank
         self._marks = Marks(folder, local_rank)
         self._world = 0
+        self.on_peer_returned: Callable[[PeerReturned], None] = lambda _: None
+        """Called on the receiving thread, even while the training thread waits for a peer."""
         threading.Thread(target=self._receive, name="agent", daemon=True).start()
 
     @classmethod
@@ -95,6 +107,18 @@ class Channel:
     def broken(self, world: int, message: str, *, excused: bool) -> None:
         """Say that the world is over for this rank; `excused`: the script is not to blame."""
         self._send("broken", world=world, message=message[:1000], excused=excused)
+
+    def returned(self, world: int, rank: int, *, step: int, collectives: int) -> None:
+        """Report that training has returned on this rank; see `protocol.Returned`."""
+        self._send("returned", world=world, rank=rank, step=step, collectives=collectives)
+
+    def deserted(self, world: int, rank: int, *, step: int) -> None:
+        """Report that rank `rank` returned after `step` while this one waits for it to go on."""
+        self._send("deserted", world=world, rank=rank, step=step)
+
+    def trained(self, world: int) -> None:
+        """Report that training has returned on all ranks, and the last state is committed."""
+        self._send("trained", world=world)
 
     def progress(self, world: int, **report: Any) -> None:
         self._send("progress", world=world, **report)
@@ -134,6 +158,9 @@ class Channel:
                 restore = message["restore"]
                 fields = {k: v for k, v in message.items() if k not in ("type", "restore")}
                 self._worlds.put(Assignment(**fields, restore=tuple(restore) if restore else None))
+            case "peer_returned":
+                fields = {k: v for k, v in message.items() if k != "type"}
+                self.on_peer_returned(PeerReturned(**fields))
             case "answer":
                 self._answers.put((message["world"], message["step"], message["accepted"]))
 

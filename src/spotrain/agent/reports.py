@@ -5,6 +5,7 @@ from typing import Any
 
 from spotrain.agent.local_ranks import LocalRanks
 from spotrain.coordinator import protocol
+from spotrain.worlds import Cause
 
 Send = Callable[[protocol.FromAgent], bool]
 """To the coordinator; False if it is away and the message is lost."""
@@ -21,12 +22,15 @@ class Reports:
         """(world, step) of a commit -> the local rank that waits for the answer."""
         self._saved: protocol.Saved | None = None
         self._first_progress: protocol.Progress | None = None
+        self._returned: protocol.Returned | None = None
+        self._trained: protocol.Trained | None = None
 
     # --- Of the agent ---
 
     def begin_world(self, number: int) -> None:
         self._world = number
         self._first_progress = None
+        self._returned = self._trained = None
         self._asked.clear()
 
     def starting(self) -> None:
@@ -50,8 +54,18 @@ class Reports:
     def finished(self) -> None:
         self.send(protocol.Finished(world=self._world))
 
-    def failed(self, message: str, *, hard: bool, excused: bool = False) -> None:
-        self.send(protocol.Failed(world=self._world, hard=hard, message=message, excused=excused))
+    def failed(
+        self, message: str, *, hard: bool, cause: Cause = Cause.SYMPTOM, excused: bool = False
+    ) -> None:
+        self.send(
+            protocol.Failed(
+                world=self._world,
+                hard=hard,
+                message=message,
+                excused=excused,
+                cause=cause.name.lower(),
+            )
+        )
 
     # --- Of its ranks ---
 
@@ -72,6 +86,14 @@ class Reports:
         self._saved = protocol.Saved(world=world, step=step)
         self.send(self._saved)
 
+    def returned(self, fields: dict[str, Any]) -> None:
+        self._returned = protocol.Returned(**fields)
+        self.send(self._returned)
+
+    def trained(self) -> None:
+        self._trained = protocol.Trained(world=self._world)
+        self.send(self._trained)
+
     def progress(self, fields: dict[str, Any]) -> None:
         progress = protocol.Progress(**fields)
         if progress.restored_step is not None:
@@ -80,6 +102,6 @@ class Reports:
 
     def repeat(self) -> None:
         """What a coordinator that has just been started could not know."""
-        for message in (self._saved, self._first_progress):
+        for message in (self._saved, self._first_progress, self._returned, self._trained):
             if message is not None:
                 self.send(message)

@@ -8,13 +8,14 @@ import logging
 
 from torch.distributed.elastic.agent.server.api import RunResult, WorkerState
 
-from spotrain.agent.failures import describe
+from spotrain.agent.failures import Failure, explain, explain_errors
 from spotrain.agent.local_ranks import assignment
 from spotrain.agent.notices import Left
 from spotrain.agent.processes import Place
 from spotrain.agent.stages import Stage, Stages
 from spotrain.agent.ways import Way
 from spotrain.coordinator import protocol
+from spotrain.worlds import Cause
 
 logger = logging.getLogger(__name__)
 
@@ -26,6 +27,9 @@ SIGTERM and SIGKILL: enough to end a write that has begun. One that catches the 
 for the lost peer, and would use up any time."""
 CLOSE_SECONDS = 0.05
 """After a failure: if that was the last restart allowed, the job closes within this time."""
+LAST_MESSAGES_SECONDS = 1.0
+"""Maximum time between a rank's exit and its last message. A child of the rank may hold the channel
+open, so the end of the channel alone is not waited for."""
 MAX_EARLY_FAILURES = 3
 """Starts in a row whose ranks end before they enter any world; then the worker fails."""
 
@@ -36,6 +40,9 @@ class Worker(Stages):
     result: RunResult | None = None
     _early_failures = 0
     _failure: RunResult | None = None
+    _ended: RunResult | None = None
+    """How the ranks ended, while their last messages are being received."""
+    _exited_since: float | None = None
 
     # --- Asked by the coordinator ---
 
@@ -95,6 +102,9 @@ class Worker(Stages):
         Raises:
             Left: on a notice; its ranks have ended by then, for the others wait until they have.
         """
+        if self.stage is Stage.FINISHED and self.world and self.world.number == number:
+            self._rejoin()
+            return
         if not self._trains_in(number):
             return
         if self._departure.is_announced:
@@ -102,6 +112,7 @@ class Worker(Stages):
             raise Left
         if not self.uses_session:
             self.ranks.stop(seconds=LOSS_TERM_SECONDS)
+            self._report_errors()
             self._idle()
             return
         if Way.CALL_AGAIN not in self._ways and self.ranks.has_entered:
@@ -114,6 +125,23 @@ class Worker(Stages):
             self.stage = Stage.STARTING
             self.reports.starting()
         self._get_ready_if_all_arrived()
+
+    def _rejoin(self) -> None:
+        """Other members did not finish: start the ranks again for the next world.
+
+        Raises:
+            Left: on a notice.
+        """
+        if self._departure.is_announced:
+            raise Left
+        self._idle()
+
+    def _report_errors(self) -> None:
+        """Report the exception that is about to end a rank, before the rank is ended anyway."""
+        failure = explain_errors(self.ranks.reported_errors())
+        if failure is not None:
+            logger.error("%s", failure.message)
+            self.reports.failed(failure.message, hard=True, cause=failure.cause)
 
     def release(self) -> None:
         if self._departure.is_announced:
@@ -159,7 +187,17 @@ class Worker(Stages):
             if Way.CALL_AGAIN not in self._ways:
                 self._start_anew()
 
-    def trained(self) -> None:
+    def deserted(self, number: int, *, rank: int, step: int) -> None:
+        """A local rank waits in a collective call for one that has returned from training."""
+        if self._trains_in(number) and self.stage is Stage.TRAINING:
+            message = f"rank {rank} returned from train after step {step}, the others train on"
+            self.reports.failed(message, hard=False, cause=Cause.DESERTED)
+
+    def training_returned(self, local_rank: int) -> None:
+        if self.ranks.trained(local_rank):
+            self.reports.trained()
+
+    def progressed(self) -> None:
         self._early_failures = 0
 
     # --- Seen by itself: signals, time and processes ---
@@ -168,9 +206,9 @@ class Worker(Stages):
         if self._departure.is_announced:
             return
         logger.warning("notice: leaving within %.0f s, saving first", self.me.grace_seconds)
-        if self.stage is Stage.FINISHED:
-            return  # the job is about to close; there is nothing left to save
         self._departure.announce(self._clock())
+        if self.stage is Stage.FINISHED:
+            return  # the job usually closes within the notice; there is nothing left to save
         self.reports.leaving(self.me.grace_seconds)
         if self.stage is not Stage.TRAINING:
             raise Left
@@ -189,15 +227,47 @@ class Worker(Stages):
             logger.error("the notice runs out before the world could stop; leaving as it is")
             raise Left
         if self._leave_by is not None and now >= self._leave_by:
-            logger.warning("ranks hang in a broken world; starting them anew")
+            number = self.world.number if self.world else 0
+            logger.warning(
+                "world %d: ranks did not leave within %g s; restarting them", number, LEAVE_SECONDS
+            )
+            self._report_errors()
             self._start_anew()
         if self._announce_at is not None and now >= self._announce_at:
             self._announce_stage()
         if self._awaits_imports and not self.ranks.is_importing:
             self._announce_stage()
-        ended = self.ranks.poll()
-        if ended is not None:
+        self._watch_ranks(now)
+
+    def _watch_ranks(self, now: float) -> None:
+        """Find out how ranks ended. An exit with 0 counts once the rank's messages are read: it is
+        a failure unless training had returned before."""
+        if self._ended is None:
+            self._ended = self.ranks.poll()
+        in_world = self.stage in (Stage.TRAINING, Stage.LEAVING)
+        early = self.ranks.left_early if self.uses_session and in_world else set()
+        if self._ended is not None and self._ended.state is not WorkerState.SUCCEEDED:
+            early = set()
+        if self._ended is None and not early:
+            return
+        if early and self._may_have_more_messages(now):
+            return
+        ended, self._ended, self._exited_since = self._ended, None, None
+        if early:
+            self._left_early(min(early))
+        elif ended is not None:
             self._ranks_ended(ended)
+
+    def _may_have_more_messages(self, now: float) -> bool:
+        if self._exited_since is None:
+            self._exited_since = now
+        return not self.ranks.are_messages_read and now < self._exited_since + LAST_MESSAGES_SECONDS
+
+    def _left_early(self, local_rank: int) -> None:
+        message = f"local rank {local_rank} exited with code 0 before elastic.run had returned"
+        self.ranks.stop(seconds=LOSS_TERM_SECONDS)
+        failure = Failure(message, Cause.DESERTED)
+        self._fail(RunResult(state=WorkerState.FAILED), failure, in_world=True)
 
     def stop(self) -> None:
         self.ranks.stop(seconds=self.ranks.shutdown_seconds)
@@ -205,17 +275,23 @@ class Worker(Stages):
     def _ranks_ended(self, result: RunResult) -> None:
         in_world = self.stage in (Stage.TRAINING, Stage.LEAVING)
         if result.state is WorkerState.SUCCEEDED and in_world:
+            was_left = self.stage is Stage.LEAVING
             self.stage, self._leave_by = Stage.FINISHED, None
             self._traffic.tell(self._clock(), last=True)
             self.reports.finished()
+            if was_left:
+                self._rejoin()
             return
-        self._failure = result
         if self._departure.is_announced:
+            self._failure = result
             raise Left
-        message = describe(result)
-        logger.error("%s", message)
+        self._fail(result, explain(result), in_world=in_world)
+
+    def _fail(self, result: RunResult, failure: Failure, *, in_world: bool) -> None:
+        self._failure = result
+        logger.error("%s", failure.message)
         if in_world:
-            self.reports.failed(message, hard=True)
+            self.reports.failed(failure.message, hard=True, cause=failure.cause)
         else:
             self.reports.starting()
         if not self.ranks.has_entered:

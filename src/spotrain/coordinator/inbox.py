@@ -14,6 +14,8 @@ def take(job: Job, pod: str, message: protocol.FromAgent) -> None:
             job.take_progress(message)
         case protocol.Saved(world=world, step=step):
             job.take_saved(worlds.Checkpoint(world, step))
+        case protocol.Returned():
+            job.take_returned(pod, message)
         case protocol.Inspected():
             job.take_inspected(pod, message)
         case protocol.Traffic():
@@ -46,11 +48,26 @@ def _event(pod: str, message: protocol.FromAgent) -> worlds.Event:
             return worlds.Leaving(id=pod, seconds=seconds)
         case protocol.Drained(world=world):
             return worlds.Drained(id=pod, world=world)
-        case protocol.Failed(world=world, hard=hard, message=text, excused=excused):
-            return worlds.Failed(id=pod, world=world, hard=hard, message=text, excused=excused)
+        case protocol.Failed():
+            return worlds.Failed(
+                id=pod,
+                world=message.world,
+                hard=message.hard,
+                message=message.message,
+                excused=message.excused,
+                cause=_cause(message),
+            )
+        case protocol.Trained(world=world):
+            return worlds.Trained(id=pod, world=world)
         case protocol.Finished(world=world):
             return worlds.Finished(id=pod, world=world)
         case protocol.Commit(world=world, step=step):
             return worlds.CommitAsked(id=pod, checkpoint=worlds.Checkpoint(world, step))
         case _:
             raise protocol.ProtocolError(f"{type(message).__name__} is not an event")
+
+
+def _cause(message: protocol.Failed) -> worlds.Cause:
+    by_name = {cause.name.lower(): cause for cause in worlds.Cause}
+    unknown = worlds.Cause.EXIT if message.hard else worlds.Cause.SYMPTOM
+    return by_name.get(message.cause, unknown)

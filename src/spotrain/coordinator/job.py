@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from spotrain import worlds
 from spotrain.coordinator import protocol
@@ -53,6 +53,8 @@ class Job:
         self.since = self.clock()
         self._recording = asyncio.Lock()
         self._inquiry: Inquiry | None = None
+        self._returned: protocol.Returned | None = None
+        """The least advanced rank that has returned from training in its world."""
         self._log = logging.LoggerAdapter(logger, {"job": self.key})
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -82,6 +84,8 @@ class Job:
         self.outboxes[hello.pod] = outbox
         welcome = protocol.Welcome(version=hello.version, uses_session=self.uses_session)
         outbox.put(protocol.encode(welcome))
+        if self._returned is not None:  # of an older world it is ignored
+            outbox.put(protocol.encode(protocol.PeerReturned(**asdict(self._returned))))
         self.dispatch(joined(hello))
         if hello.leaving_seconds is not None:
             self.dispatch(worlds.Leaving(id=hello.pod, seconds=hello.leaving_seconds))
@@ -105,6 +109,18 @@ class Job:
         self.steps_in_all = None if left is None else message.step + left
         self.metrics = newest_metrics(self.metrics, message.metrics)
         self.changed(self.key)
+
+    def take_returned(self, pod: str, message: protocol.Returned) -> None:
+        """Forward it to all members, whose next collective call would wait for this rank.
+
+        Ranks usually return together: only one that is behind the others is worth a message.
+        """
+        world, first = self.state.world, self._returned
+        if world is None or message.world != world.number or pod not in world.ids:
+            return
+        if first is None or first.world != message.world or _place(message) < _place(first):
+            self._returned = message
+            self._tell(world.ids, protocol.PeerReturned(**asdict(message)))
 
     def take_traffic(self, pod: str, message: protocol.Traffic) -> None:
         """It is told with what changes anyway; nothing has to be done about it."""
@@ -267,3 +283,7 @@ class Job:
             delay = max(0.0, due - self.clock()) + 0.001
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(delay, self.dispatch, worlds.Tick())
+
+
+def _place(message: protocol.Returned) -> tuple[int, int]:
+    return message.step, message.collectives

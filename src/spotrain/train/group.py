@@ -41,6 +41,9 @@ class Group:
             world_size=place.world_size,
             timeout=COLLECTIVE_TIMEOUT,
         )
+        default = dist.group.WORLD
+        assert default is not None
+        self._default: ProcessGroup = default
         # A group of its own keeps the agreement's messages apart from gradients in flight.
         agreement = dist.new_group(backend="gloo", timeout=COLLECTIVE_TIMEOUT)
         assert isinstance(agreement, ProcessGroup)
@@ -97,6 +100,14 @@ class Group:
         given = list(objects) if objects is not None else None
         dist.scatter_object_list(own, given, src=0, group=self._agreement)
         return own[0]
+
+    def collectives(self) -> int:
+        """How many collective calls this rank has issued in the default process group.
+
+        That count is the same on all ranks between two calls, and readable from any thread.
+        """
+        number = self._default._get_sequence_number_for_group()  # type: ignore[attr-defined]
+        return int(number)
 
     def open_store(self, timeout: timedelta) -> Store:
         """A connection of one's own to the store of this world."""

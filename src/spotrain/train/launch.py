@@ -10,6 +10,7 @@ from typing import TypeVar, cast
 import torch
 from torch.distributed.elastic.multiprocessing.errors import record
 
+from spotrain.agent.lost_peer import is_lost_peer
 from spotrain.agent.rank import Channel
 from spotrain.checkpoints.retention import Retention
 from spotrain.train.group import leave_world
@@ -100,9 +101,7 @@ def _run_on(
         )
         try:
             session.membership.enter(place)
-            result = train(session)
-            session.membership.finish()
-            return result
+            return _train(train, session)
         except WorldChanged as changed:
             traceback.clear_frames(changed.__traceback__)
             number, previous_step, survivor = session.world, session.steps_done, True
@@ -128,6 +127,20 @@ def _run_on(
         channel.broken(number, message, excused=excused)
 
 
+def _train(train: Callable[[Run], Result], session: Run) -> Result:
+    """Call `train`, then commit the last state. An exit with code 0 is a return, and goes on to end
+    the process; one with another code ends it as it is."""
+    try:
+        result = train(session)
+    except SystemExit as exit:
+        if exit.code not in (None, 0):
+            raise
+        session.membership.finish()
+        raise
+    session.membership.finish()
+    return result
+
+
 def _show_messages() -> None:
     """Say where training goes on, even if the script has not set up logging."""
     ours = logging.getLogger("spotrain")
@@ -142,11 +155,11 @@ def _show_messages() -> None:
 def may_be_a_lost_peer(error: RuntimeError) -> bool:
     """Whether a collective failed, as it does when a peer dies; anything else ends the process.
 
-    gloo raises bare RuntimeErrors, told apart by their text. After an error on a GPU the process
-    cannot be trusted, and is ended as well: the agent starts it anew.
+    After an error on a GPU the process cannot be trusted, and is ended as well: the agent starts
+    another one.
     """
     if torch.cuda.is_available():
         return False
     if isinstance(error, torch.distributed.DistError):
         return True
-    return any(word in str(error) for word in ("gloo", "Gloo", "Connection closed by peer"))
+    return is_lost_peer(str(error))

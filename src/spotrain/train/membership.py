@@ -10,6 +10,7 @@ from spotrain.agent.rank import Assignment, Channel
 from spotrain.agent.ways import Way, read_ways
 from spotrain.train import randomness
 from spotrain.train.checkpoint import CheckpointId
+from spotrain.train.early_return import EarlyReturns
 from spotrain.train.group import Group, leave_world
 from spotrain.train.keeper import Keeper
 from spotrain.train.parallel import Elastic
@@ -43,6 +44,7 @@ class Membership:
         position: Position,
         keeper: Keeper,
         progress: Progress,
+        early_returns: EarlyReturns,
     ) -> None:
         self.models: list[Elastic] = []
         self.in_place = Way.IN_PLACE in read_ways(os.environ)
@@ -52,6 +54,7 @@ class Membership:
         self._position = position
         self._keeper = keeper
         self._progress = progress
+        self._early_returns = early_returns
         self._change_again_at = 0.0
 
     @property
@@ -69,6 +72,7 @@ class Membership:
             torch.cuda.set_device(device)
         self._position.place = place
         self.group = self._keeper.group = Group(place, device)
+        self._early_returns.enter_world(self.group)
         randomness.seed_all(self._position.seed, "model")  # models are built alike on all ranks
 
     def settle(self) -> None:
@@ -89,6 +93,7 @@ class Membership:
         self._progress.enter_world(self._position.step)
         self._position.waited.enter_world()
         self._position.mark()
+        self._early_returns.enter_world(self.group)
 
     def agree(self, *, is_save_due: bool = False) -> Wish:
         """What all ranks do here together; every rank calls it once a step.
@@ -131,11 +136,13 @@ class Membership:
         self.settle()
 
     def finish(self) -> None:
-        """Commit the last state, then leave together.
+        """Commit the last state, then leave together; waits until all ranks have come here.
 
         Raises:
             WorldEnded: it could not be saved, so the work since the last checkpoint is not done.
         """
+        self._early_returns.report_return()
+        number = self._world
         if self._keeper.tracked:
             if self._is_main:
                 self._progress.tell_end()
@@ -143,9 +150,13 @@ class Membership:
             saved = saves and self._keeper.save_last(self._world)
             if self.group.choose(_pair(self._keeper.saved) if saved else None) is None:
                 raise WorldEnded("the last state could not be saved; the last checkpoint counts")
+        else:
+            self.group.choose(None)
         self.leave()
+        self._channel.trained(number)
 
     def leave(self) -> None:
+        self._early_returns.leave_world()
         for model in self.models:
             model.leave_world()
         leave_world()

@@ -8,6 +8,7 @@ import torch
 
 from spotrain.agent.rank import Channel
 from spotrain.train.checkpoint import Catalogue
+from spotrain.train.early_return import EarlyReturns
 from spotrain.train.keeper import Keeper
 from spotrain.train.membership import Membership, Wish
 from spotrain.train.pace import Pace
@@ -45,7 +46,10 @@ class Run(Preparing):
         self._keeper = Keeper(catalogue, saver, self._position, pace)
         self._progress = Progress(channel, self._position, previous_step)
         self._sample_log = SampleLog.from_environment()
-        self.membership = Membership(channel, self._position, self._keeper, self._progress)
+        self._early_returns = EarlyReturns(channel, self._position)
+        self.membership = Membership(
+            channel, self._position, self._keeper, self._progress, self._early_returns
+        )
         self._is_stopping = False
 
     @property
@@ -110,6 +114,7 @@ class Run(Preparing):
         self._require_wanted()
         if step is not None:
             self._position.come_to(step)
+            self._early_returns.count_step()
         if self.is_main:  # without steps too: it has come beyond its first one
             self._progress.tell_step(samples=0, metrics={})
         self._is_stopping |= self.membership.agree() is Wish.CHANGE
@@ -136,6 +141,7 @@ class Run(Preparing):
     def _count_step(self, metrics: Metrics) -> None:
         self._require_tracked("run.step")
         taken = self._position.take_step()
+        self._early_returns.count_step()
         self._keeper.hold(None)
         self._sample_log.write(self.place, self._position, taken)
         if self.is_main:

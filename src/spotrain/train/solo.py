@@ -3,12 +3,12 @@
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from spotrain.agent.rank import Assignment
+from spotrain.agent.rank import Assignment, PeerReturned
 
 
 class SoloChannel:
@@ -18,6 +18,7 @@ class SoloChannel:
         self._floor = 0
         self._notice = 0
         """The signal that asked this process to leave; 0: none has."""
+        self.on_peer_returned: Callable[[PeerReturned], None] = lambda _: None
 
     def arrive(self, *, survivor: bool, floor: int) -> None:
         self._floor = max(self._floor, floor)
@@ -56,6 +57,15 @@ class SoloChannel:
         pass
 
     def broken(self, world: int, message: str, *, excused: bool) -> None:
+        pass
+
+    def returned(self, world: int, rank: int, *, step: int, collectives: int) -> None:
+        pass
+
+    def deserted(self, world: int, rank: int, *, step: int) -> None:
+        pass
+
+    def trained(self, world: int) -> None:
         pass
 
     def progress(self, world: int, **report: Any) -> None:

@@ -27,10 +27,12 @@ from spotrain.worlds.events import (
     Stalled,
     Starting,
     Tick,
+    Trained,
 )
 from spotrain.worlds.machine import next_deadline, on, start
 from spotrain.worlds.questions import choose_size
 from spotrain.worlds.state import (
+    Cause,
     Checkpoint,
     Limits,
     Member,
@@ -46,6 +48,7 @@ __all__ = [
     "Adopted",
     "AnswerCommit",
     "AskDrain",
+    "Cause",
     "Checkpoint",
     "Close",
     "Command",
@@ -77,6 +80,7 @@ __all__ = [
     "Starting",
     "State",
     "Tick",
+    "Trained",
     "World",
     "choose_size",
     "next_deadline",

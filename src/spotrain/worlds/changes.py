@@ -26,9 +26,10 @@ from spotrain.worlds.events import (
     Starting,
     Step,
     Tick,
+    Trained,
 )
 from spotrain.worlds.questions import is_active, is_finishing, trains
-from spotrain.worlds.state import Member, MemberState, Phase, Reason, State
+from spotrain.worlds.state import Cause, Member, MemberState, Phase, Reason, State
 
 DRAIN_SHARE = 0.75
 """Of a notice; the rest is kept back, so that a drain that fails is known before the kill."""
@@ -54,8 +55,10 @@ def take(state: State, event: Event, now: float) -> Step:
             return _lose(state, event)
         case Failed():
             return _fail(state, event)
+        case Trained():
+            return _mark_trained(state, event), []
         case Finished():
-            return _finish(state, event)
+            return _finish(state, event), []
         case CommitAsked():
             return state, [_answer(state, event)]
         case Saved():
@@ -116,6 +119,9 @@ def _join(state: State, event: Joined) -> Step:
             member = replace(member, state=stopped, claim=event.claim if recovers else None)
         elif is_current and event.finished and state.phase is not Phase.FORMING:
             member = replace(member, state=MemberState.FINISHED, claim=None)
+            if not trains(state) and state.recover_until is None:
+                commands = [Restart(world=event.claim.number, ids=(event.id,))]
+            state = replace(state, finished=state.finished | {event.id})
         elif is_current and trains(state):
             member = replace(member, state=MemberState.ACTIVE, claim=None)
         elif state.recover_until is None:
@@ -163,10 +169,9 @@ def _lose(state: State, event: Lost) -> Step:
         return state, []
     trained = state.world is not None and is_active(state, event.id, state.world.number)
     over = state.phase is Phase.FORMING or (not trains(state) and state.ending is None)
-    finishing = is_finishing(state)
     members = {id: member for id, member in state.members.items() if id != event.id}
     state = replace(state, members=members)
-    if not trained or over or finishing:
+    if not trained or over:
         return state, []
     return break_world(state, Reason.LOSS, f"{event.id} is gone")
 
@@ -175,20 +180,32 @@ def _fail(state: State, event: Failed) -> Step:
     if not is_active(state, event.id, event.world):
         # A coordinator that has restarted learns that the world is being left.
         return _with(state, event.id, {"left": True}), []
-    if is_finishing(state):  # training is done; who fails while leaving changes nothing
-        return _with(state, event.id, {"state": MemberState.FINISHED}), []
     if event.hard:
         state = _with(state, event.id, {"state": MemberState.STARTING})
     reason = Reason.LOSS if event.excused else Reason.FAILURE
-    return break_world(state, reason, event.message)
+    message = event.message
+    if state.finished:
+        message += f" (after {', '.join(sorted(state.finished))} had finished)"
+    return break_world(state, reason, message, event.cause)
 
 
-def _finish(state: State, event: Finished) -> Step:
-    """Also counts in a world that has just broken: who finished shows that training is done."""
+def _mark_trained(state: State, event: Trained) -> State:
+    if not trains(state) or not is_active(state, event.id, event.world):
+        return state
+    return _without_planned_change(replace(state, trained=state.trained | {event.id}))
+
+
+def _finish(state: State, event: Finished) -> State:
+    """Also counts in a world that has just broken: all of its members may have finished in it."""
     if state.phase is Phase.FORMING or not is_active(state, event.id, event.world):
-        return state, []
+        return state
     state = _with(state, event.id, {"state": MemberState.FINISHED})
-    return replace(state, drain_deadline=None, growth_since=None), []
+    return _without_planned_change(replace(state, finished=state.finished | {event.id}))
+
+
+def _without_planned_change(state: State) -> State:
+    """Its members are about to end: a planned stop has no deadline, and growth is not worth it."""
+    return replace(state, drain_deadline=None, growth_since=None)
 
 
 def _stall(state: State, event: Stalled) -> Step:
@@ -198,26 +215,32 @@ def _stall(state: State, event: Stalled) -> Step:
     return break_world(state, Reason.STALL, event.message)
 
 
-def _is_graver(state: State, reason: Reason) -> bool:
-    """Whether a world's end has this reason, and not the one that is known already."""
+def _is_graver(state: State, reason: Reason, cause: Cause) -> bool:
+    """Whether a world's end is reported with this reason instead of the one that is known."""
+    if state.ending is Reason.LOSS:
+        return False
     if state.ending is Reason.STALL and reason is Reason.FAILURE:
-        return False  # who hangs is ended, and others fail with it: what hung is the reason
-    is_known = state.ending is reason and state.ending_message != ""
-    return state.ending is not Reason.LOSS and not is_known
+        return False  # the ranks that hang are killed, and the others fail because of that
+    if state.ending is reason and state.ending_message:
+        return cause > state.ending_cause
+    return True
 
 
-def break_world(state: State, reason: Reason, message: str) -> Step:
-    """The current world is over without agreement: all of its members must leave it now."""
+def break_world(state: State, reason: Reason, message: str, cause: Cause = Cause.SYMPTOM) -> Step:
+    """End the current world without agreement: all of its members must leave it now.
+
+    Members that have finished in it are asked as well: they join the next world.
+    """
     assert state.world is not None
-    graver = _is_graver(state, reason)
+    graver = _is_graver(state, reason, cause)
     ended = replace(state, phase=Phase.WAITING, drain_deadline=None, growth_since=None)
     commands: list[Command] = []
     if graver:
-        ended = replace(ended, ending=reason, ending_message=message)
+        ended = replace(ended, ending=reason, ending_message=message, ending_cause=cause)
         commands.append(Ended(world=state.world.number, reason=reason, message=message))
     if trains(state):
-        # To all of them: an agent that is not in that world knows it, and does nothing.
-        ids = tuple(m.id for m in ended.seated() if m.state is not MemberState.FINISHED)
+        # To all of them: an agent that is not in that world ignores it.
+        ids = tuple(member.id for member in ended.seated())
         commands.append(Restart(world=state.world.number, ids=ids))
     return ended, commands
 
@@ -236,4 +259,6 @@ def _publish(state: State, event: Recorded) -> Step:
         world=pending,
         members={**state.members, **seated},
         enough_since=None,
+        trained=frozenset(),
+        finished=frozenset(),
     ), [Publish(world=pending)]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from spotrain.worlds.state import Checkpoint, Limits, Reason, State, World
+from spotrain.worlds.state import Cause, Checkpoint, Limits, Reason, State, World
 
 # --- Events -----------------------------------------------------------------------------------
 
@@ -85,10 +85,25 @@ class Failed:
     message: str = ""
     excused: bool = False
     """The platform's fault, not the script's: it uses up no restart."""
+    cause: Cause = Cause.SYMPTOM
+    """How directly `message` explains the failure; the best explanation becomes the verdict."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trained:
+    """Training has returned on all ranks of the member, and the last state is committed.
+
+    The processes may still run what follows in the script; no further step is expected of them.
+    """
+
+    id: str
+    world: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finished:
+    """All processes of the member exited with 0 after training was done."""
+
     id: str
     world: int
 
@@ -138,6 +153,7 @@ Event = (
     | Drained
     | Lost
     | Failed
+    | Trained
     | Finished
     | CommitAsked
     | Saved

@@ -17,6 +17,7 @@ from spotrain.worlds.events import (
 from spotrain.worlds.questions import (
     choose_size,
     failure_message,
+    have_all_finished,
     in_rank_order,
     is_being_left,
     is_finishing,
@@ -26,8 +27,10 @@ from spotrain.worlds.state import Member, MemberState, Phase, Reason, Seat, Stat
 
 
 def advance(state: State, now: float) -> Step:
+    if have_all_finished(state):
+        return _succeed(state)
     if is_finishing(state):
-        return _close_when_all_finished(state)
+        return _watch_finish(state, now)
     match state.phase:
         case Phase.RUNNING:
             return _plan_change(state, now)
@@ -39,13 +42,21 @@ def advance(state: State, now: float) -> Step:
             return state, []
 
 
-def _close_when_all_finished(state: State) -> Step:
+def _succeed(state: State) -> Step:
     assert state.world is not None
-    if any(member.state is MemberState.ACTIVE for member in state.seated()):
-        return state, []
     number = state.world.number
     state, commands = _close(state, "succeeded", f"training ended in world {number}")
     return state, [Ended(world=number, reason=Reason.FINISHED), *commands]
+
+
+def _watch_finish(state: State, now: float) -> Step:
+    """Training is done on some members. The others finish soon, or stop in a planned stop."""
+    if any(member.state is MemberState.ACTIVE for member in state.seated()):
+        return state, []
+    message = "some members stopped as planned while others finished"
+    state, commands = break_world(state, Reason.LOSS, message)
+    state, more = _form(state, now)
+    return state, commands + more
 
 
 def _close(state: State, outcome: str, message: str) -> Step:
@@ -211,13 +222,19 @@ def _adopt(state: State, world: World, now: float) -> Step:
         members=members,
         recover_until=None,
         majority_since=None,
+        trained=frozenset(),
+        finished=frozenset(id for id in world.ids if id in members and _has_finished(members[id])),
     )
-    if is_finishing(adopted) or (all(id in members for id in world.ids) and not is_left):
+    if all(id in members for id in world.ids) and not is_left:
         return adopted, commands
     message = "a member left it, or did not return, while the coordinator was away"
     broken, more = break_world(adopted, Reason.LOSS, message)
     formed, last = _form(broken, now)
     return formed, [*commands, *more, *last]
+
+
+def _has_finished(member: Member) -> bool:
+    return member.state is MemberState.FINISHED
 
 
 def _returned(member: Member, world: World) -> Member:

@@ -2,7 +2,7 @@
 
 A world is the set of agents that train together now, under a number that only rises. `on` takes
 the state, one event and the time, and returns the next state and the commands to carry out; it
-reads no clock and talks to nobody. `next_deadline` says when a `Tick` is due at the latest.
+reads no clock and does no I/O. `next_deadline` returns when a `Tick` is due at the latest.
 
     waiting --Record--> forming --Publish--> running --AskDrain--> draining --> waiting ... closed
                                         running, draining --Restart (a loss)--> waiting
@@ -12,7 +12,9 @@ Rules that hold for every sequence of events:
 - a new world forms only when every member of the last one has stopped, left or is gone;
 - a commit is accepted from the current world only, while it runs or drains;
 - a planned change (notice, growth) first drains; past its deadline it becomes a loss;
-- a failure counts as a restart only if no member was lost in the same world.
+- a failure counts as a restart only if no member was lost in the same world;
+- a job has succeeded once every member of one world has finished in it. Until then a failure or
+  loss ends that world as at any other time, and its finished members join the next one.
 """
 
 from spotrain.worlds.changes import take
@@ -29,12 +31,12 @@ def start(limits: Limits, *, number: int = 0, restarts: int = 0, now: float = 0.
 
 
 def on(state: State, event: Event, now: float) -> Step:
-    """Take one event. What was said of a world other than the present one changes nothing."""
+    """Apply one event. Events for any world other than the current one are ignored."""
     if state.phase is Phase.CLOSED:
         return _on_closed(state, event)
     state, commands = take(state, event, now)
     phase = None
-    while phase is not state.phase:  # a world that was just adopted may have a notice to heed
+    while state.phase not in (phase, Phase.CLOSED):  # an adopted world may have a notice pending
         phase = state.phase
         state, more = advance(state, now)
         commands = commands + more

@@ -29,10 +29,14 @@ def is_active(state: State, id: str, world: int) -> bool:
 
 
 def is_finishing(state: State) -> bool:
-    """Some rank returned from training: nothing re-forms any more."""
-    if state.phase is Phase.FORMING:
-        return False
-    return any(member.state is MemberState.FINISHED for member in state.seated())
+    """Whether training is done on some member: the world is not changed as planned any more."""
+    return trains(state) and bool(state.trained | state.finished)
+
+
+def have_all_finished(state: State) -> bool:
+    """Whether every member of the last world has finished in it."""
+    is_known = state.phase in (Phase.WAITING, Phase.RUNNING, Phase.DRAINING)
+    return is_known and state.world is not None and state.finished.issuperset(state.world.ids)
 
 
 def is_being_left(state: State) -> bool:
@@ -54,7 +58,7 @@ def is_worth_waiting(state: State, candidates: list[Member]) -> bool:
     starting = [
         member
         for member in state.members.values()
-        if member.state is MemberState.STARTING
+        if member.state in (MemberState.STARTING, MemberState.FINISHED)
         and member.leaving_by is None
         and (member.id in before or not goes_on)
     ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 
 
 class Phase(StrEnum):
@@ -26,7 +26,7 @@ class MemberState(StrEnum):
     DRAINED = "drained"
     """Has stopped in the current world, at the agreed step; about to be ready."""
     FINISHED = "finished"
-    """Its ranks ended training by themselves."""
+    """Its processes exited with 0 after training was done."""
 
 
 class Reason(StrEnum):
@@ -42,6 +42,19 @@ class Reason(StrEnum):
     STALL = "stall"
     """It did no step any more; counts as a failure."""
     FINISHED = "finished"
+
+
+class Cause(IntEnum):
+    """How directly a failure's message explains why a world failed, from least to most."""
+
+    SYMPTOM = 0
+    """A collective failed, as it does on every rank that has lost a peer."""
+    DESERTED = 1
+    """A rank returned from training while others trained on."""
+    EXIT = 2
+    """A process ended without an error report: a signal, an exit code."""
+    ERROR = 3
+    """A process reported the exception that ended it."""
 
 
 @dataclass(frozen=True, order=True)
@@ -148,6 +161,12 @@ class State:
     ending: Reason | None = None
     """Why the current world ends; None while it runs, and again once the end is settled."""
     ending_message: str = ""
+    ending_cause: Cause = Cause.SYMPTOM
+    """Of a failure: how directly `ending_message` explains it."""
+    trained: frozenset[str] = frozenset()
+    """Members of the last world in which training is done and committed."""
+    finished: frozenset[str] = frozenset()
+    """Members of the last world whose processes exited with 0; they may be gone by now."""
     enough_since: float | None = None
     growth_since: float | None = None
     drain_deadline: float | None = None

@@ -93,10 +93,33 @@ class Failed:
     hard: bool
     message: str = ""
     excused: bool = False
+    cause: str = ""
+    """Name of a `worlds.Cause` in lower case; empty: not said, as by an older agent."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Returned:
+    """Training has returned on one rank, which takes part in no further step."""
+
+    world: int
+    rank: int
+    step: int
+    """Global steps done."""
+    collectives: int
+    """Collective calls of the default process group that the rank has issued since that step."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trained:
+    """Training has returned on all ranks of the agent, and the last state is committed."""
+
+    world: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finished:
+    """All ranks of the agent exited with 0 after training was done."""
+
     world: int
 
 
@@ -201,6 +224,16 @@ class Release:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PeerReturned:
+    """The fields of `Returned`, to the other members of the world."""
+
+    world: int
+    rank: int
+    step: int
+    collectives: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class CommitAnswer:
     world: int
     step: int
@@ -237,6 +270,8 @@ FromAgent = (
     | Leaving
     | Drained
     | Failed
+    | Returned
+    | Trained
     | Finished
     | Commit
     | Saved
@@ -251,6 +286,7 @@ FromCoordinator = (
     | Inspect
     | Restart
     | Release
+    | PeerReturned
     | CommitAnswer
     | Closed
     | Refused
