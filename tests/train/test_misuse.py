@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import spotrain.train as elastic
+
 SCRIPT = Path(__file__).parent / "scripts" / "misuse.py"
 
 
@@ -60,3 +62,8 @@ def test_a_run_that_is_done_says_so(tmp_path: Path) -> None:
     done = misuse(tmp_path, "right")
     assert "goes on from w000001-s00000004" in done.stderr
     assert "all 1 epochs are done already" in done.stderr
+
+
+@pytest.mark.parametrize("end", [elastic.WorldEnded, elastic.WorldChanged])
+def test_except_exception_does_not_catch_the_end_of_a_world(end: type[BaseException]) -> None:
+    assert not issubclass(end, Exception)

@@ -75,7 +75,19 @@ async def test_a_rank_that_hangs_while_it_leaves_a_broken_world_is_started_anew(
         job.kill(lost)
         await job.until_step(5, size=1)
         assert (tmp_path / "out" / "hung").exists()
-        assert "ranks hang in a broken world" in (tmp_path / f"{survivor}.log").read_text()
+        assert "ranks did not leave within" in (tmp_path / f"{survivor}.log").read_text()
+        await reaches_its_end(job)
+
+
+async def test_a_script_that_continues_after_any_exception_of_a_step_changes_worlds_as_others_do(
+    tmp_path: Path,
+) -> None:
+    async with fleet(tmp_path, session(tmp_path, "--swallow"), LIMITS) as job:
+        _, lost = await two_train(job)
+        job.kill(lost)
+        await job.until_step(5, size=1)
+        await job.start("c")
+        await job.until_step(5, size=2)
         await reaches_its_end(job)
 
 

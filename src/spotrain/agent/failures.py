@@ -8,7 +8,7 @@ from typing import Any
 
 from torch.distributed.elastic.agent.server.api import RunResult
 
-from spotrain.agent.lost_peer import is_lost_peer
+from spotrain.agent.lost_peer import is_lost_peer_text
 from spotrain.worlds import Cause
 
 MAX_MESSAGE = 300
@@ -60,7 +60,7 @@ def _explain(local_rank: int, how: str, error: str) -> Failure:
     message = f"local rank {local_rank} {how}"
     if not error:
         return Failure(message, Cause.EXIT)
-    cause = Cause.SYMPTOM if is_lost_peer(error) else Cause.ERROR
+    cause = Cause.SYMPTOM if is_lost_peer_text(error) else Cause.ERROR
     return Failure(f"{message}: {error.splitlines()[-1][:MAX_MESSAGE]}", cause)
 
 

@@ -11,6 +11,6 @@ PARTS = (
 """Only the text identifies them: gloo raises bare RuntimeErrors."""
 
 
-def is_lost_peer(text: str) -> bool:
+def is_lost_peer_text(text: str) -> bool:
     """Whether an error's text is that of a collective whose peer has gone."""
     return any(part in text for part in PARTS)

@@ -7,10 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar, cast
 
-import torch
 from torch.distributed.elastic.multiprocessing.errors import record
 
-from spotrain.agent.lost_peer import is_lost_peer
 from spotrain.agent.rank import Channel
 from spotrain.checkpoints.retention import Retention
 from spotrain.train.group import leave_world
@@ -19,7 +17,7 @@ from spotrain.train.pace import Pace
 from spotrain.train.saver import Saver
 from spotrain.train.session import Run
 from spotrain.train.solo import SoloChannel
-from spotrain.train.usage import WorldChanged, WorldEnded
+from spotrain.train.usage import PeerLost, WorldChanged, WorldEnded, is_lost_peer
 
 log = logging.getLogger(__name__)
 Result = TypeVar("Result")
@@ -110,10 +108,10 @@ def _run_on(
             channel.drained(number)
             continue
         except WorldEnded as ended:
-            message, excused = str(ended), True
+            message, excused = str(ended), not isinstance(ended, PeerLost)
             traceback.clear_frames(ended.__traceback__)
         except RuntimeError as error:
-            if not may_be_a_lost_peer(error):
+            if not is_lost_peer(error):
                 raise
             message, excused = f"{type(error).__name__}: {error}", False
             # Frees models, replicas and data loaders that the failed call still holds.
@@ -150,16 +148,3 @@ def _show_messages() -> None:
         ours.addHandler(handler)
         ours.setLevel(logging.INFO)
         ours.propagate = False
-
-
-def may_be_a_lost_peer(error: RuntimeError) -> bool:
-    """Whether a collective failed, as it does when a peer dies; anything else ends the process.
-
-    After an error on a GPU the process cannot be trusted, and is ended as well: the agent starts
-    another one.
-    """
-    if torch.cuda.is_available():
-        return False
-    if isinstance(error, torch.distributed.DistError):
-        return True
-    return is_lost_peer(str(error))

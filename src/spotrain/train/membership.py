@@ -19,7 +19,7 @@ from spotrain.train.progress import Progress
 from spotrain.train.saver import Outcome
 from spotrain.train.sharding import forget_meshes
 from spotrain.train.solo import SoloChannel
-from spotrain.train.usage import WorldChanged, WorldEnded
+from spotrain.train.usage import PeerLost, WorldChanged, WorldEnded, is_lost_peer
 
 CHANGE_RETRY_SECONDS = 5.0
 """After a planned change that the coordinator did not live to see."""
@@ -106,7 +106,12 @@ class Membership:
             wish = Wish.CHANGE
         elif is_save_due and self._keeper.is_sharded and self._is_main:
             wish = Wish.SAVE
-        return Wish(self.group.agree(wish))
+        try:
+            return Wish(self.group.agree(wish))
+        except RuntimeError as error:
+            if not is_lost_peer(error):
+                raise
+            raise PeerLost(f"{type(error).__name__}: {error}") from error
 
     def change_world(self) -> None:
         """A planned change, in place: model, optimizer and device stay as they are.

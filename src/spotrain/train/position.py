@@ -7,7 +7,7 @@ from spotrain.agent.rank import Assignment, Channel
 from spotrain.train.batching import Batching
 from spotrain.train.sampler import Batch
 from spotrain.train.solo import SoloChannel
-from spotrain.train.usage import UsageError
+from spotrain.train.usage import UsageError, WorldEnded
 from spotrain.train.waited import Waited
 
 FAR_AWAY: Final = 10**12
@@ -62,7 +62,17 @@ class Position:
         assert self.place
         return len(self.batching.steps(samples, self.place.world_size, drop_last=self.drop_last))
 
+    def require_world(self) -> None:
+        """
+        Raises:
+            WorldEnded: the current world was ended from outside; every rank leaves it.
+        """
+        place, channel = self.place, self.channel
+        if place is not None and channel is not None and channel.is_leave_asked(place.number):
+            raise WorldEnded(f"world {place.number} was ended from outside")
+
     def take_batch(self, batch: Batch) -> None:
+        self.require_world()  # a script that ignores errors of its steps may not call run.step
         self.unstepped.append(batch)
         self.mark()
 

@@ -19,7 +19,7 @@ from spotrain.train.randomness import seed_all
 from spotrain.train.sample_log import SampleLog
 from spotrain.train.saver import Saver
 from spotrain.train.solo import SoloChannel
-from spotrain.train.usage import UsageError, WorldChanged, WorldEnded
+from spotrain.train.usage import UsageError, WorldChanged
 
 log = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ class Run(Preparing):
             WorldEnded: do not catch it; the training function is called again.
         """
         self._count_step(metrics)
-        self._require_wanted()
+        self._position.require_world()
         self._keeper.look_after_saves(self.world)
         is_due = self.is_main and self._keeper.is_save_due()
         wish = self.membership.agree(is_save_due=is_due)
@@ -111,7 +111,7 @@ class Run(Preparing):
         `save_checkpoint`), then call `run.next_world`. `step`: global steps done, for reports;
         without it nobody can tell whether this world hangs.
         """
-        self._require_wanted()
+        self._position.require_world()
         if step is not None:
             self._position.come_to(step)
             self._early_returns.count_step()
@@ -147,10 +147,6 @@ class Run(Preparing):
         if self.is_main:
             samples = sum(batch.samples for batch in taken if batch.ends_step)
             self._progress.tell_step(samples=samples, metrics=metrics)
-
-    def _require_wanted(self) -> None:
-        if self._channel.is_leave_asked(self.world):
-            raise WorldEnded(f"world {self.world} was ended from outside")
 
     def _require_tracked(self, caller: str) -> None:
         if not self._keeper.tracked:

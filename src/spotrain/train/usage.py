@@ -3,15 +3,37 @@
 from collections.abc import Mapping
 from typing import Any
 
+import torch
 from torch.utils.data import Dataset
 
-
-class WorldEnded(Exception):
-    """The present world is over: `train` is called again in the next one."""
+from spotrain.agent.lost_peer import is_lost_peer_text
 
 
-class WorldChanged(Exception):
+class WorldEnded(BaseException):
+    """The current world is over: `train` is called again in the next one.
+
+    Not an `Exception`, as `asyncio.CancelledError`: scripts often continue after any `Exception`
+    of a step, and would train on in a world that no longer exists.
+    """
+
+
+class PeerLost(WorldEnded):
+    """A collective call of the library failed, as it does when a peer is gone."""
+
+
+class WorldChanged(BaseException):
     """The world was left as planned, and all is saved: `train` is called again in the next one."""
+
+
+def is_lost_peer(error: RuntimeError) -> bool:
+    """Whether a collective failed, as it does when a peer is gone; other errors end the process.
+
+    After an error on a GPU the process cannot be trusted, and is ended as well: the agent starts
+    another one.
+    """
+    if torch.cuda.is_available():
+        return False
+    return isinstance(error, torch.distributed.DistError) or is_lost_peer_text(str(error))
 
 
 class UsageError(RuntimeError):

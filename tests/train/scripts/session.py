@@ -2,13 +2,14 @@
 
     session.py OUTPUT [--pause SECONDS] [--epochs N] [--fail-at STEP] [--hang-at STEP]
                [--hang-in-data SAMPLE] [--hang-in-abort] [--ballast BYTES]
-               [--slow-volume SECONDS] [--checkpoints PLACE]
+               [--slow-volume SECONDS] [--checkpoints PLACE] [--swallow]
 
 The ranks look for the file together at the end of each epoch, so that a test decides when the job
 is over, however fast the machine is.
 """
 
 import argparse
+import contextlib
 import os
 import sys
 import time
@@ -33,6 +34,7 @@ parser.add_argument("--hang-in-data", type=int, help="rank 1 hangs at its Nth sa
 parser.add_argument("--hang-in-abort", action="store_true", help="rank 0 leaves no broken world")
 parser.add_argument("--ballast", type=int, default=0, help="bytes more in each checkpoint")
 parser.add_argument("--slow-volume", type=float, default=0, help="until it says: on the disk")
+parser.add_argument("--swallow", action="store_true", help="continue after errors of a step")
 parser.add_argument("--checkpoints", help="their output, if not OUTPUT itself")
 options = parser.parse_args()
 HUNG = options.output / "hung"
@@ -94,17 +96,18 @@ def train(run: elastic.Run) -> None:
     run.track(model=wrapped, optimizer=optimizer, ballast=Ballast())
     for _epoch in run.epochs(options.epochs):
         for features, target in loader:
-            loss = ((wrapped(features) - target) ** 2).mean()
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            time.sleep(options.pause)
-            if run.steps_done == options.fail_at:
-                raise ValueError("the script has a fault")
-            if run.steps_done == options.hang_at and run.is_main and not HUNG.exists():
-                hang()
-            run.step(loss=loss)
-            print(f"world {run.world} rank {run.rank} of {run.world_size}", flush=True)
+            with contextlib.suppress(*[Exception] if options.swallow else []):
+                loss = ((wrapped(features) - target) ** 2).mean()
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                time.sleep(options.pause)
+                if run.steps_done == options.fail_at:
+                    raise ValueError("the script has a fault")
+                if run.steps_done == options.hang_at and run.is_main and not HUNG.exists():
+                    hang()
+                run.step(loss=loss)
+                print(f"world {run.world} rank {run.rank} of {run.world_size}", flush=True)
         own = sum(float(weights.detach().sum()) for weights in model.parameters())
         mean = float(run.sum(torch.tensor(own, dtype=torch.float64))) / run.world_size
         assert abs(mean - own) < 1e-6, "the ranks' models differ"
